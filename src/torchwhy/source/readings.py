@@ -7,10 +7,19 @@ from collections.abc import Iterator
 
 from torchwhy.finding import SourceSpan
 from torchwhy.plain_data import dataclass
+from torchwhy.source.calls import called
 from torchwhy.source.edits import Source
 
 INDICES = 1  # of the pair that `max` and `topk` return
 HALF = 0.5
+REBUILDING = {
+    "append",
+    "insert",
+    "extend",
+    "add_module",
+    "register_module",
+    "register_forward_hook",
+}  # methods after which a model may return something else
 RESHAPES = {"squeeze", "flatten", "view", "reshape"}
 
 
@@ -30,8 +39,54 @@ def readings_of(source: Source, place: SourceSpan) -> Iterator[Reading]:
     result = _reshaped(call, parents)
     for reading in _readings_of_result(source, result):
         # In another shape, the dimensions are others.
-        if result is call or reading.how != "largest":
+        is_of_shape = result is call or reading.how != "largest"
+        if is_of_shape and not _may_be_skipped(source, call, reading.node):
             yield reading
+
+
+def _may_be_skipped(source: Source, call: ast.Call, reading: ast.expr) -> bool:
+    """Tell whether a condition after the call decides if the result is read this way: other outputs, other readings."""
+    before = {id(one) for one in source.around(call)}
+    around = [one for one in source.around(reading) if id(one) not in before]
+    if any(isinstance(one, ast.If | ast.IfExp | ast.Match) for one in around):
+        return True
+    return any(
+        isinstance(node, ast.If)
+        and call.lineno < node.lineno < reading.lineno
+        and any(isinstance(part, ast.Return | ast.Continue) for part in ast.walk(node))
+        for node in ast.walk(source.scope_of(call))
+    )
+
+
+def is_called_alike(source: Source, places: list[SourceSpan]) -> bool:
+    """Tell whether calls at several places of a file pass as many arguments, with the same keywords."""
+    calls = [call for place in places if isinstance(call := source.at(place), ast.Call)]
+    return (
+        len({(len(one.args), *sorted(key.arg or "**" for key in one.keywords)) for one in calls})
+        < 2
+    )
+
+
+def is_rebuilt(source: Source, name: str) -> bool:
+    """Tell whether a name is given a second model, or the model other parts: `model = Sequential(model, Sigmoid())`."""
+    made = 0
+    for node in ast.walk(source.tree):
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        if isinstance(node, ast.Assign) and isinstance(target, ast.Name) and target.id == name:
+            made += not _is_own_method(node.value, name)
+        elif isinstance(target, ast.Attribute | ast.Subscript):
+            if isinstance(target.value, ast.Name) and target.value.id == name:
+                return True
+        elif isinstance(node, ast.Call) and _is_own_method(node, name):
+            made += 2 * (called(node) in REBUILDING)
+    return made > 1
+
+
+def _is_own_method(node: ast.expr, name: str) -> bool:
+    """Tell whether an expression is a call of a method of a name: `model.to(device)`."""
+    function = node.func if isinstance(node, ast.Call) else None
+    owner = function.value if isinstance(function, ast.Attribute) else None
+    return isinstance(owner, ast.Name) and owner.id == name
 
 
 def _reshaped(result: ast.expr, parents: dict[ast.AST, ast.AST]) -> ast.expr:

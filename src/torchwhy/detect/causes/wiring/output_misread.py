@@ -8,9 +8,10 @@ from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of, exp
 from torchwhy.detect.views.training.model_modes import training_modes
 from torchwhy.diagnosis import Diagnosis, Shape
 from torchwhy.finding import Evidence, Finding, SourceSpan
-from torchwhy.record.learning import ForwardModes, ModelOutput
+from torchwhy.record.learning import ForwardModes, GraphOperation, ModelOutput
 from torchwhy.record.trace import Trace
-from torchwhy.source.readings import readings_of
+from torchwhy.source.edits import Source
+from torchwhy.source.readings import is_called_alike, is_rebuilt, readings_of
 
 MODE = "self.training"
 LAYERS = {"addmm", "mm", "linear"}
@@ -68,8 +69,8 @@ class OutputMisread(Detector):
             source = trace.files.get(mode.location.file) if mode.location is not None else None
             if source is None or mode.location is None or not training_modes(trace, mode.path):
                 continue
-            if any(MODE in text.text for text in trace.files.values()):
-                continue  # The model may return something else in eval mode.
+            if _may_return_else(trace, source, mode):
+                continue
             for reading in readings_of(source, mode.location):
                 what = " ".join((source.of(reading.node) or "").split())
                 diagnosis = (
@@ -97,6 +98,19 @@ def _is_column(shape: list[int]) -> bool:
     return len(shape) == 2 and shape[0] > 1 and shape[1] == 1
 
 
+def _may_return_else(trace: Trace, source: Source, mode: ForwardModes) -> bool:
+    """Tell whether a model may return something else here than in training: by its mode, arguments or parts."""
+    if any(MODE in text.text for text in trace.files.values()):
+        return True
+    trained = [one.location for one in training_modes(trace, mode.path)]
+    places = [
+        place
+        for place in (mode.location, *trained)
+        if place is not None and mode.location is not None and place.file == mode.location.file
+    ]
+    return not is_called_alike(source, places) or is_rebuilt(source, mode.path.partition(".")[0])
+
+
 def _largest_of_one(trace: Trace, path: str, what: str) -> LargestOfOne | None:
     """Judge the largest entry along a dimension in which the model has a single one."""
     shapes = [one.facts.shape for one in trace.of(ModelOutput) if one.path == path and one.grad]
@@ -109,24 +123,31 @@ def _largest_of_one(trace: Trace, path: str, what: str) -> LargestOfOne | None:
 
 def _ends_in_one_output(graph: ForwardGraph, path: str) -> bool:
     """Tell whether the last operation of a model is a layer with a single output, or a function of it."""
-    own = [
-        one
-        for one in (*graph.operations(), *graph.views())
-        if one.module is not None and (one.module == path or one.module.startswith(f"{path}."))
-    ]
-    last = max(own, key=lambda one: one.order, default=None)
+    last = _last_of(graph, path)
     while last is not None and base_of(last) in SQUASHED:
         last = graph.source(last)
     return last is not None and base_of(last) in LAYERS and last.shape[1:] == [1]
 
 
+def _last_of(graph: ForwardGraph, path: str) -> GraphOperation | None:
+    """Return the last operation of a model."""
+    own = [
+        one
+        for one in (*graph.operations(), *graph.views())
+        if one.module is not None and (one.module == path or one.module.startswith(f"{path}."))
+    ]
+    return max(own, key=lambda one: one.order, default=None)
+
+
 def _half_of_logits(trace: Trace, path: str, what: str) -> HalfOfLogits | None:
     """Judge a threshold of 0.5 on what the loss takes for logits."""
     graph = ForwardGraph(trace)
+    last = _last_of(graph, path)
+    computed = graph.source(last) if last is not None and last.is_view else last
     for loss in graph.operations(LOGITS):
         made = graph.source(loss)
-        module = made.module if made is not None else None
-        if module is not None and (module == path or module.startswith(f"{path}.")):
+        # Logits that the model keeps beside its output are not what the program reads.
+        if made is not None and computed is not None and made.order == computed.order:
             return HalfOfLogits(
                 what=what,
                 path=path,
