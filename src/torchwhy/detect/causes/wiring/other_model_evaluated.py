@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.standing_questions import EVALUATION_MODE
+from torchwhy.detect.views.graph.graph_queries import ForwardGraph
 from torchwhy.detect.views.training.model_modes import training_modes
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, SourceSpan
@@ -68,6 +69,7 @@ class OtherModelEvaluated(Detector):
                 or not _is_copy(trace, place.path, trained[0].path)
                 or len(set(curve.steps)) < ENOUGH
                 or len(set(curve.values)) > 1
+                or _feeds_loss(trace, place.path)
             ):
                 continue
             diagnosis = SameEveryTime(
@@ -93,6 +95,19 @@ class OtherModelEvaluated(Detector):
 def _is_part(trained: str, evaluated: str) -> bool:
     """Tell whether one of two models is a part of the other."""
     return evaluated.startswith(f"{trained}.") or trained.startswith(f"{evaluated}.")
+
+
+def _feeds_loss(trace: Trace, evaluated: str) -> bool:
+    """Tell whether the loss is computed with results of a model, as with those of a reference or of a teacher."""
+    graph = ForwardGraph(trace)
+    roots = [graph.operation(root.order) for root in graph.losses]
+    return any(
+        name.startswith(f"{evaluated}.")
+        for root in roots
+        if root is not None
+        for one in graph.ancestors(root)
+        for name in one.parameters
+    )
 
 
 def _is_copy(trace: Trace, evaluated: str, trained: str) -> bool:
