@@ -97,7 +97,8 @@ class ConstantFeature(Detector):
 def _rows_equal(loader: LoaderSeen) -> RowsEqual | None:
     """Return the field whose rows are all equal: measured numbers, beside the only other field, which varies.
 
-    With a third field, such as the function beside its grid, the first one may be the same for all.
+    With a third field, such as the function beside its grid, the first one may be the same for all; so may a grid
+    beside as many values, such as the times of a series.
     """
     if len(loader.fields) != INPUT_AND_TARGET:
         return None
@@ -111,7 +112,14 @@ def _rows_equal(loader: LoaderSeen) -> RowsEqual | None:
             spread <= ROUNDING * abs(mean) for spread, mean in zip(spreads, means, strict=True)
         )
         others = [one for one in varying if any(decode(d) > 0 for d in one.column_deviations)]
-        if is_equal and others and not field.whole and field.path == loader.fields[0].path:
+        is_grid = any(one.columns == field.columns for one in others)
+        if (
+            is_equal
+            and others
+            and not is_grid
+            and not field.whole
+            and field.path == loader.fields[0].path
+        ):
             return RowsEqual(
                 dataset=name_of(loader),
                 field=field.path,

@@ -90,7 +90,7 @@ class TrainEvaluationOverlap(Detector):
         return self.found(
             trace,
             diagnosis,
-            severity="note" if may_serve else "warning",
+            severity="note" if may_serve or _scores_all(shared, evaluation) else "warning",
             step=None,
             location=made_at(trace, evaluation),
         )
@@ -116,6 +116,11 @@ def _is_a_probe(one: RowsShared, every: list[RowsShared]) -> bool:
     """Tell whether these are some training rows, evaluated to compare them with others that are new."""
     others = [o for o in every if o.training == one.training and o.evaluation != one.evaluation]
     return one.shared == one.evaluated and any(not _is_leak(o) and not o.shared for o in others)
+
+
+def _scores_all(one: RowsShared, evaluation: LoaderSeen) -> bool:
+    """Tell whether rows without labels are evaluated, all training rows among them, as to find the odd ones."""
+    return one.shared == one.trained and len(evaluation.fields) == 1
 
 
 def _may_serve(one: RowsShared, trace: Trace) -> bool:
