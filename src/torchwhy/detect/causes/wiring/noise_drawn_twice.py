@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import median
 
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.standing_questions import LOSS_FITS
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of, expression_of
+from torchwhy.detect.views.training.training import Training, trainings
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, SourceSpan
 from torchwhy.record.learning import GraphOperation
@@ -13,6 +15,7 @@ from torchwhy.record.trace import Trace
 COMPARED = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 DRAWS = ("randn", "randn_like", "normal", "normal_functional")
 SCALED = {"mul", "div"}
+LEARNT = 0.75  # share of the first losses; a new model predicts nearly 0, the mean of the noise
 
 
 class OtherNoise(Diagnosis):
@@ -41,6 +44,8 @@ class NoiseDrawnTwice(Detector):
 
     def scan(self, trace: Trace) -> Iterator[Finding]:
         graph = ForwardGraph(trace)
+        if any(_learns(one) for one in trainings(trace)):
+            return
         for loss in graph.operations(*COMPARED):
             if not _is_whole_loss(graph, loss):
                 continue
@@ -72,6 +77,11 @@ class NoiseDrawnTwice(Detector):
             location=noise.location or loss.location,
             symptom_at=loss.location,
         )
+
+
+def _learns(training: Training) -> bool:
+    """Tell whether a loss fell far: a draw that the model cannot see can be predicted no better than by its mean."""
+    return bool(training.values) and median(training.tail) < LEARNT * median(training.head)
 
 
 def _is_whole_loss(graph: ForwardGraph, loss: GraphOperation) -> bool:
