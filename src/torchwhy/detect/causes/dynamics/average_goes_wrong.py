@@ -205,7 +205,8 @@ def _judge(seen: list[AverageMoved]) -> Diagnosis | None:
     scales = [decode(one.scale) for one in seen]
     copy, model, share = last.copy, last.model, shares[-1]
     if all(abs(scale - 1) > NO_SUM for scale in scales):
-        is_debiased = not last.is_module  # A sum that is divided before its use.
+        # A sum that is divided before its use.
+        is_debiased = not last.is_module or _adds_up(shares, scales)
         return (
             None
             if is_debiased
@@ -220,6 +221,14 @@ def _judge(seen: list[AverageMoved]) -> Diagnosis | None:
     if len(shares) >= ENOUGH_TO_RISE and share > MOSTLY and _rises(shares):
         return SharesRise(copy=copy, model=model, shares=shares)
     return None
+
+
+def _adds_up(shares: list[float], scales: list[float]) -> bool:
+    """Tell whether a copy keeps all of itself and adds all of the newest weights."""
+    return all(
+        abs(share - 1) < EXACT and abs(scale - 2) < EXACT
+        for share, scale in zip(shares, scales, strict=True)
+    )
 
 
 def _rises(shares: list[float]) -> bool:
