@@ -20,7 +20,9 @@ from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, Severity, SourceSpan
 from torchwhy.record.learning import ForwardModes
 from torchwhy.record.trace import Trace
+from torchwhy.source.calls import called, calls_in
 from torchwhy.source.edits import Source
+from torchwhy.source.scopes import function_at
 
 ENOUGH_STEPS = (
     3  # An attack or a saliency map after training makes no optimizer steps in eval mode.
@@ -145,7 +147,7 @@ class TrainingInEvalMode(Detector):
 def _judge(trace: Trace, mode: ForwardModes) -> tuple[Severity, type[TrainsInEvalMode]] | None:
     """Judge a place where a model runs in eval mode with its graph."""
     before = training_modes(trace, mode.path)
-    if mode.backwards < ENOUGH_STEPS or mode.steps < ENOUGH_STEPS:
+    if mode.backwards < ENOUGH_STEPS or mode.steps < ENOUGH_STEPS or _is_set_here(trace, mode):
         return None
     if before:
         if any(
@@ -161,6 +163,22 @@ def _judge(trace: Trace, mode: ForwardModes) -> tuple[Severity, type[TrainsInEva
     if is_swapped(trace, mode):
         return "warning", ModesSwapped
     return ("warning", NeverInTrainMode) if left_by_evaluation(trace, mode) else None
+
+
+def _is_set_here(trace: Trace, mode: ForwardModes) -> bool:
+    """Tell whether the function that trains calls the one that switched the mode: it sets the mode itself."""
+    switched, trained = mode.switched_at, mode.location
+    source = trace.files.get(trained.file) if trained is not None else None
+    if source is None or switched is None or trained is None or switched.function is None:
+        return False
+    # An evaluation that is called within the loop switches the model, too, and runs it.
+    evaluates = any(
+        one.location is not None and one.location.function == switched.function
+        for one in modes_of(trace, mode.path)
+    )
+    calls = calls_in(function_at(source.tree, trained.line))
+    is_called = any(called(call) == switched.function for call in calls)
+    return is_called and not evaluates and switched.function != trained.function
 
 
 def _switch(mode: ForwardModes) -> SourceSpan | None:
