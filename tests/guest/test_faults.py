@@ -65,7 +65,7 @@ def test_broken_probe_is_noted_once_and_changes_nothing(probe: str, pairs: Pairs
     [
         "torchwhy.observe.steps.gradients",
         "torchwhy.record.step_log",
-        "torchwhy.observe.probes.modes",
+        "torchwhy.observe.probes.forwards.modes",
         "torchwhy.replay.observing.quiet_steps",
         "torchwhy.replay.triggers.step_triggers",
     ],

@@ -13,11 +13,11 @@ from torchwhy.observe.optimizers.stale_manual_gradients import StaleManualGradie
 from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizers
 from torchwhy.observe.probes.batches import BatchKeeper
 from torchwhy.observe.probes.call_order import CallOrder
+from torchwhy.observe.probes.forwards.modes import ModeCounter
 from torchwhy.observe.probes.loaders.loader_log import LoaderLog
 from torchwhy.observe.probes.loaders.position_writer import PositionWriter
 from torchwhy.observe.probes.memory.holdings import FIRST_BATCH, HoldingsProbe
 from torchwhy.observe.probes.metrics.trained_losses import TrainedLosses
-from torchwhy.observe.probes.modes import ModeCounter
 from torchwhy.observe.probes.saved_files import SavedFiles
 from torchwhy.observe.probes.state_dicts import StateDicts
 from torchwhy.observe.probes.states.kept_probes import KeptState

@@ -17,13 +17,12 @@ from torchwhy.observe.probes import (
     array_warnings,
     backward,
     batches,
-    dropouts,
-    modes,
     reads,
     scaler,
 )
 from torchwhy.observe.probes.collectives import CollectiveProbe
 from torchwhy.observe.probes.compiled_code import CompilerProbe, StepsUnderRecord
+from torchwhy.observe.probes.forwards import dropouts, modes
 from torchwhy.observe.probes.metrics.evaluations import Evaluations
 from torchwhy.observe.probes.states import checkpoint_reads, module_loads
 from torchwhy.observe.torch_features.interpreter import frame_at

@@ -11,7 +11,7 @@ import witness
 PARTS = {
     "torchwhy.observe.steps.gradients": ("Reading", "total"),
     "torchwhy.record.step_log": ("StepLog", "add"),
-    "torchwhy.observe.probes.modes": ("ModeCounter", "backward_ran"),
+    "torchwhy.observe.probes.forwards.modes": ("ModeCounter", "backward_ran"),
     "torchwhy.replay.observing.quiet_steps": ("QuietSteps", "is_quiet"),
     "torchwhy.replay.triggers.step_triggers": ("Triggers", "take"),
 }

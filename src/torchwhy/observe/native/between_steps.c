@@ -203,7 +203,7 @@ static KnownForward *known_forward(NativeCruise *self, PyObject *model, PyFrameO
     for (int i = 0; i < MOST_FORWARDS && known == NULL; i++) {
         KnownForward *other = &self->forwards[i];
         if (other->model == wanted.model && other->code == wanted.code && other->place == wanted.place
-            && other->training == wanted.training && other->grad == wanted.grad)
+            && other->training == wanted.training && other->grad == wanted.grad && !FLAG(other->tally, TALLY_ENDED))
             known = other;
     }
     if (known == NULL) known = found_forward(self, &wanted);

@@ -64,7 +64,7 @@ enum { RANDOM_STILL, RANDOM_ASKED };
 enum { GUESTS_SECONDS, GUESTS_LIGHT_SECONDS };
 enum { MODES_RECENT, MODES_TALLIES };
 enum { TALLY_COUNT, TALLY_STEPS, TALLY_LAST_STEP, TALLY_BACKWARDS };
-enum { TALLY_FEEDS };
+enum { TALLY_FEEDS, TALLY_ENDED };
 
 /* ---- module.c: what torch provides, and the names of attributes. ---- */
 

@@ -11,7 +11,8 @@ import torch
 
 from torchwhy.observe.descriptors import Descriptors
 from torchwhy.observe.native import records
-from torchwhy.observe.probes import batches, modes
+from torchwhy.observe.probes import batches
+from torchwhy.observe.probes.forwards import modes
 from torchwhy.observe.steps import cruise, cruise_entry, random_state
 from torchwhy.observe.torch_features.autograd_nodes import next_node_number
 from torchwhy.observe.torch_features.mode_stack import dispatch_depth, function_depth, is_profiling

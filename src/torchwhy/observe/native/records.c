@@ -105,4 +105,4 @@ DEFINE_RECORD(ModesType, "ModesRecord", FIELD_OBJECT("_recent", MODES_RECENT), F
 DEFINE_RECORD(TallyType, "TallyRecord",
               FIELD_WHOLE("count", TALLY_COUNT), FIELD_WHOLE("steps", TALLY_STEPS),
               FIELD_WHOLE("last_step", TALLY_LAST_STEP), FIELD_WHOLE("backwards", TALLY_BACKWARDS),
-              FIELD_FLAG("feeds", TALLY_FEEDS));
+              FIELD_FLAG("feeds", TALLY_FEEDS), FIELD_FLAG("ended", TALLY_ENDED));

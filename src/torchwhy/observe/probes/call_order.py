@@ -16,8 +16,9 @@ from torch.optim import lr_scheduler
 
 from torchwhy.observe.descriptors import NotedOnAccess
 from torchwhy.observe.hooks import Hooks
+from torchwhy.observe.probes.forwards.modes import is_whole_statement
+from torchwhy.observe.probes.forwards.tallies import Switch
 from torchwhy.observe.probes.metrics.plateau_metrics import Metrics
-from torchwhy.observe.probes.modes import Switch, is_whole_statement
 from torchwhy.observe.program.frames import Site, span_of, user_sites
 from torchwhy.observe.program.weak_table import WeakTable
 from torchwhy.observe.torch_features.compiler import shown_as

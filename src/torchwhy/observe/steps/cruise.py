@@ -18,8 +18,8 @@ from torchwhy.observe.native.records import CruiseRecord
 from torchwhy.observe.optimizers.stale_gradients import StaleGradientWatch
 from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer, WatchedOptimizers
 from torchwhy.observe.probes.batches import BatchKeeper
+from torchwhy.observe.probes.forwards.modes import ModeCounter
 from torchwhy.observe.probes.memory.holdings import HoldingsProbe
-from torchwhy.observe.probes.modes import ModeCounter
 from torchwhy.observe.recorder import Recorder
 from torchwhy.observe.step_handler import CopiedAfterStep, CurrentHandler, QuietSteps
 from torchwhy.observe.steps.cruise_entry import Entry

@@ -16,8 +16,8 @@ from torchwhy.observe.optimizers.stale_gradients import StaleGradientWatch
 from torchwhy.observe.optimizers.stale_manual_gradients import StaleManualGradientWatch
 from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer, WatchedOptimizers
 from torchwhy.observe.probes.call_order import CallOrder
+from torchwhy.observe.probes.forwards.modes import ModeCounter
 from torchwhy.observe.probes.memory.holdings import HoldingsProbe
-from torchwhy.observe.probes.modes import ModeCounter
 from torchwhy.observe.step_handler import CurrentHandler
 from torchwhy.observe.steps import gradients
 from torchwhy.observe.steps.check import Check

@@ -18,7 +18,7 @@ OF_TORCH = (
         "dispatch-mode",
         ("torch.utils._python_dispatch.TorchDispatchMode",),
         f"{NO_OPERATIONS}; dropout left on during evaluation goes unnoticed",
-        ("replay.microscope.dispatch_mode.Microscope", "observe.probes.dropouts.Watch"),
+        ("replay.microscope.dispatch_mode.Microscope", "observe.probes.forwards.dropouts.Watch"),
     ),
     Feature(
         "dispatch-stack",

@@ -18,7 +18,7 @@ from torch.utils.data import default_collate
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.probes.batches import BatchKeeper, aliases_of, leaves_of
-from torchwhy.observe.probes.modes import ModeCounter
+from torchwhy.observe.probes.forwards.modes import ModeCounter
 from torchwhy.observe.program.frames import span_of
 from torchwhy.observe.program.names import Names
 from torchwhy.observe.recorder import Recorder

@@ -9,16 +9,18 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import field
+from functools import partial
 from types import CodeType, FrameType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import nn
 
 from torchwhy.observe.descriptors import Forward
 from torchwhy.observe.hooks import Hooks
-from torchwhy.observe.native.records import ModesRecord, TallyRecord
-from torchwhy.observe.probes import dropouts
+from torchwhy.observe.native.records import ModesRecord
+from torchwhy.observe.probes.forwards import dropouts
+from torchwhy.observe.probes.forwards.tallies import Called, EndedTallies, Place, Switch, Tally
 from torchwhy.observe.program.frames import Site, span_of, user_sites
 from torchwhy.observe.program.names import Names, borrowed_locals
 from torchwhy.observe.torch_features.autograd_nodes import (
@@ -55,45 +57,6 @@ class Position(Protocol):
     backwards: int
 
 
-class Switch(NamedTuple):
-    """The last `train()` or `eval()` call on a model, and how many backward passes had run then."""
-
-    name: str
-    site: Site | None
-    backwards: int
-
-
-@dataclass
-class _Place:
-    """Where and how a model is called."""
-
-    path: str
-    training: bool
-    grad: bool
-    layers: list[str]
-    site: Site | None
-    callers: tuple[Site, ...]
-    first_step: int
-    switch: Switch | None
-    freshly: bool
-    code: CodeType  # kept alive, so that no other code gets its identity
-
-
-class _Tally(TallyRecord):
-    """What was counted at one place."""
-
-    def __init__(self, place: _Place) -> None:
-        self.place = place
-        self.last_step = -1
-        self.steps = 0
-        self.count = 0
-        self.backwards = 0
-        self.feeds = False
-        self.looks = 0
-        self.repeats = 0
-        self.input: weakref.ref[torch.Tensor] | None = None
-
-
 @dataclass
 class ModeCounter(ModesRecord):
     """Counts forwards of watched models: a few lookups per forward of a model, none per layer."""
@@ -108,11 +71,13 @@ class ModeCounter(ModesRecord):
     _sees_dropout: bool = True
     _hooks: Hooks = field(default_factory=Hooks)
     _descriptor: Callable[..., Any] = Forward
-    _tallies: dict[tuple[int, bool, bool, int, int], _Tally] = field(default_factory=dict)
+    _tallies: dict[Called, Tally] = field(default_factory=dict)
     _torch_codes: dict[int, CodeType] = field(default_factory=dict)
     _models: dict[int, str] = field(default_factory=dict)
+    _living: dict[int, weakref.ref[nn.Module]] = field(default_factory=dict)
+    _ended: EndedTallies = field(default_factory=EndedTallies)
     _classes: set[type] = field(default_factory=set)
-    _recent: deque[tuple[_Tally, int]] = field(default_factory=lambda: deque(maxlen=RECENT))
+    _recent: deque[tuple[Tally, int]] = field(default_factory=lambda: deque(maxlen=RECENT))
 
     def install(
         self, hooks: Hooks, descriptor: Callable[..., Any], *, counts: bool, sees_dropout: bool
@@ -137,6 +102,8 @@ class ModeCounter(ModesRecord):
         kind = type(model)
         # Every module is `self` to its own code; its class says which one it is.
         self._models[id(model)] = kind.__name__ if path == "self" else path
+        if id(model) not in self._living:
+            self._living[id(model)] = weakref.ref(model, partial(self._let_go, id(model)))
         holder = next((base for base in kind.__mro__ if "forward" in vars(base)), None)
         if holder is None or holder in self._classes:
             return
@@ -147,6 +114,18 @@ class ModeCounter(ModesRecord):
             self._descriptor(vars(holder)["forward"], self.noted, self._models),
             group=GROUP,
         )
+
+    def _let_go(self, identity: int, _: object) -> None:
+        """Forget the identity of a model that is gone. The next model of its name continues its counts."""
+        try:
+            self._living.pop(identity, None)
+            self._models.pop(identity, None)
+            for called in list(self._tallies):
+                if called[0] == identity:
+                    self._ended.add(called, self._tallies.pop(called))
+        except Exception as problem:
+            self._models.clear()
+            self.failed(problem)
 
     def backward_ran(self, roots: list[torch.Tensor]) -> None:
         """Credit a backward pass to the forwards that these losses descend from."""
@@ -180,20 +159,23 @@ class ModeCounter(ModesRecord):
         try:
             yield
         finally:
-            self._models.update(models)
+            # One may have gone meanwhile.
+            self._models.update({one: path for one, path in models.items() if one in self._living})
 
     def end(self) -> None:
         """Count no more; what was counted before the first step may be all that would have been seen of a loop."""
         if not self.position.step:
             self._tallies.clear()
+            self._ended.clear()
         self._models.clear()
+        self._living.clear()
         self._recent.clear()
         self._counts = False
         dropouts.end_watch()
 
     def tell(self) -> None:
         """Write every tally."""
-        for tally in self._tallies.values():
+        for tally in [*self._ended, *self._tallies.values()]:
             place = tally.place
             switch = place.switch
             self.write(
@@ -219,6 +201,7 @@ class ModeCounter(ModesRecord):
                 )
             )
         self._tallies.clear()
+        self._ended.clear()
 
     def noted(self, model: Any, caller: FrameType) -> None:
         """Count the forward that torch's module call at `caller` is about to make."""
@@ -239,7 +222,7 @@ class ModeCounter(ModesRecord):
             self._models.clear()
             self.failed(problem)
 
-    def _count(self, tally: _Tally, *, grad: bool) -> None:
+    def _count(self, tally: Tally, *, grad: bool) -> None:
         tally.count += 1
         step = self.position.step
         if step != tally.last_step:
@@ -265,11 +248,14 @@ class ModeCounter(ModesRecord):
         tally = self._tallies.get(key)
         step = self.position.step
         if tally is None:
-            if len(self._tallies) >= MOST_TALLIES or _refreshes_statistics(caller):
+            if _refreshes_statistics(caller):
                 return
             if current_node() is not None:
                 return  # a checkpoint recomputes what it did not keep; that forward is counted already
-            tally = self._tallies[key] = self._new(path, model, frame, grad=grad)
+            tally = self._ended.go_on_from((path, *key[1:]))
+            if tally is None and len(self._tallies) + sum(1 for _ in self._ended) >= MOST_TALLIES:
+                return
+            tally = self._tallies[key] = tally or self._new(path, model, frame, grad=grad)
             is_called = caller.f_code is _MODULE_CALL
             if step and not model.training and is_called and self._sees_dropout:
                 dropouts.look_once(model, self.write, path=path, step=step)
@@ -277,12 +263,12 @@ class ModeCounter(ModesRecord):
             _compare_input(tally, caller, same_step=tally.last_step == step)
         self._count(tally, grad=grad)
 
-    def _new(self, path: str, model: nn.Module, frame: FrameType, *, grad: bool) -> _Tally:
+    def _new(self, path: str, model: nn.Module, frame: FrameType, *, grad: bool) -> Tally:
         sites = user_sites(frame, limit=1 + MOST_CALLERS)
         switch = self.switch_of(model)
         if switch is not None and switch.name == "train" and not model.training:
             switch = switch._replace(name="eval")  # `train(False)`: noted before it was called
-        place = _Place(
+        place = Place(
             path=path,
             training=bool(model.training),
             grad=grad,
@@ -294,7 +280,7 @@ class ModeCounter(ModesRecord):
             code=frame.f_code,
             freshly=switch is not None and switch.backwards == self.position.backwards,
         )
-        return _Tally(place)
+        return Tally(place)
 
 
 def mode_layers(model: nn.Module) -> list[str]:
@@ -308,7 +294,7 @@ def mode_layers(model: nn.Module) -> list[str]:
     return found[:16]
 
 
-def _has_lost_one(entries: list[tuple[_Tally, int]]) -> bool:
+def _has_lost_one(entries: list[tuple[Tally, int]]) -> bool:
     """Tell whether a training forward had no backward pass, in a loop where nearly every one has."""
     if len(entries) != 2 or entries[0][0] is not entries[1][0]:
         return False
@@ -316,7 +302,7 @@ def _has_lost_one(entries: list[tuple[_Tally, int]]) -> bool:
     return tally.feeds and tally.backwards >= SELDOM * (tally.count - tally.backwards - 1)
 
 
-def _find_feeding(recent: list[tuple[_Tally, int]], roots: list[torch.Tensor]) -> None:
+def _find_feeding(recent: list[tuple[Tally, int]], roots: list[torch.Tensor]) -> None:
     """Mark the forwards that made a node of the losses' graph; autograd numbers its nodes in order."""
     numbers = _node_numbers(roots)
     if numbers is None:
@@ -353,7 +339,7 @@ def _refreshes_statistics(frame: FrameType | None) -> bool:
     return False
 
 
-def _compare_input(tally: _Tally, frame: FrameType | None, *, same_step: bool) -> None:
+def _compare_input(tally: Tally, frame: FrameType | None, *, same_step: bool) -> None:
     arguments = borrowed_locals(frame).get("args", ()) if frame is not None else ()
     given = next((value for value in arguments if isinstance(value, torch.Tensor)), None)
     before = tally.input() if tally.input is not None else None
