@@ -173,7 +173,7 @@ def evaluate(net):
     with torch.no_grad():
         for step in range(6):
             x = torch.randn(16, 6)
-            loss = net(x * torch.nan if step == 2 else x).logsumexp(1).mean()
+            loss = nn.functional.cross_entropy(net(x * torch.nan if step == 2 else x), torch.arange(16) % 3)
             print("evaluated", loss.item())
     witness.swear("evaluated", net)
 

@@ -20,22 +20,30 @@ DEEPEST = 12
 SAME_NUMBERS = {*CASTS, "squeeze", "unsqueeze", "view", "reshape", "flatten", "clone"}
 MODEL, OTHER = "model", "value"
 DIFFERENCE = rf"\((?:{MODEL} Sub (?:{MODEL}|{OTHER})|{OTHER} Sub {MODEL})\)"
+DIFFERENCE = rf"(?:{DIFFERENCE}|\({DIFFERENCE} (?:Div|Mult) {OTHER}\)|\({OTHER} Mult {DIFFERENCE}\))"  # or a scaled one
 SQUARE = re.compile(
     rf"\({DIFFERENCE} Pow 2\)|pow\({DIFFERENCE},2\)|square\({DIFFERENCE}\)|\(({DIFFERENCE}) Mult \1\)"
 )
 ABSOLUTE = re.compile(rf"abs\({DIFFERENCE}\)")
+WITHOUT_MODEL = re.compile(rf"[^\s(),]*\((?:(?!\b{MODEL}\b)[^()])*\)(?:\[\])*")
+COMPUTED = re.compile(rf"\b{MODEL}\b|:")  # by a model, or by a function of the program
 OPERANDS = re.compile(rf"\b(?:{MODEL}|{OTHER})\b")
-FEWEST_OPERANDS = 2  # the mean of one value is no formula
 
 
 def formula_of(node: ast.AST, here: Surroundings) -> str | None:
-    """Return the operations of an expression, with the outputs of models and all other values as such."""
+    """Return the operations of an expression, with the outputs of models and all other values as such.
+
+    The mean of one value is no formula.
+    """
     text = _shape(node, here, DEEPEST)
-    return text if len(OPERANDS.findall(text)) >= FEWEST_OPERANDS else None
+    return text if OPERANDS.search(text) and text not in (MODEL, OTHER) else None
 
 
 def loss_spelled_out(formula: str) -> str | None:
     """Return the name of torch's loss that a formula is: `(model(x) - y) ** 2` is the squared error."""
+    before = ""
+    while before != formula:
+        before, formula = formula, WITHOUT_MODEL.sub(OTHER, formula)
     if SQUARE.fullmatch(formula):
         return "mse_loss"
     return "l1_loss" if ABSOLUTE.fullmatch(formula) else None
@@ -57,7 +65,8 @@ def _shape(node: ast.AST, here: Surroundings, depth: int) -> str:
         parts = [_shape(one, here, depth - 1) for one in (node.left, *node.comparators)]
         return f"({' '.join(type(one).__name__ for one in node.ops)} {','.join(parts)})"
     if isinstance(node, ast.Subscript):
-        return f"{_shape(node.value, here, depth - 1)}[]"
+        text = _shape(node.value, here, depth - 1)
+        return f"{text}[]" if COMPUTED.search(text) else OTHER
     return _of_call(node, here, depth - 1) if isinstance(node, ast.Call) else OTHER
 
 
@@ -99,4 +108,6 @@ def _of_call(call: ast.Call, here: Surroundings, depth: int) -> str:
         if function.attr in SAME_NUMBERS:
             return _shape(function.value, here, depth)
         operands.insert(0, function.value)
-    return f"{last_word(function)}({','.join(_shape(one, here, depth) for one in operands)})"
+    text = ",".join(_shape(one, here, depth) for one in operands)
+    # What takes no operands makes data: `torch.randn(16, 4)`.
+    return f"{last_word(function)}({text})" if OPERANDS.search(text) else OTHER
