@@ -200,8 +200,13 @@ def judge(birth: Birth) -> Judgement | None:
 
 
 def _is_computed_inside(birth: Birth, divisor: Operand | None) -> bool:
-    """Tell whether the very call that divides has made its divisor by another operation."""
+    """Tell whether the very call that divides has made its divisor by another operation.
+
+    A library that divides in Python has a name for its divisor.
+    """
     if divisor is None or divisor.origin != "operation" or is_formula(birth):
+        return False
+    if birth.inside is not None:
         return False
     is_same_place = divisor.origin_location == birth.location is not None
     return is_same_place and called(expression_of(_text(birth))) != ""
