@@ -65,6 +65,8 @@ class RowsOnNoRank(Detector):
             share = next(iter(samplers), None)
             if len(drawn) >= parts or share is None or share.draws is None:
                 continue
+            if len({trace.rank for trace, _ in same}) < first.world_size:
+                continue  # A rank that was killed early has not told what it draws.
             trace, loader = same[0]
             diagnosis = PartsLeftOut(
                 dataset=name_of(loader),
