@@ -61,4 +61,5 @@ if rows == "own-tables":  # all ranks evaluate on the same rows
     with torch.no_grad():
         for x in DataLoader(table, batch_size=16):
             model(x)
+del model
 dist.destroy_process_group()

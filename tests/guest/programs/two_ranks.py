@@ -22,4 +22,5 @@ for step in range(6):
     loss.backward()
     optimizer.step()
 print("weights", sum(p.double().sum().item() for p in model.parameters()))
+del model
 dist.destroy_process_group()

@@ -26,6 +26,7 @@ def train(rank, folder):
             for parameter in model.parameters():
                 dist.all_reduce(parameter.data)
                 parameter.data /= 2
+    del model
     dist.destroy_process_group()
 
 
