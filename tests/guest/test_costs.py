@@ -12,7 +12,9 @@ from torchwhy.observe.native import records
 MOST_CALLS = 60  # of Python functions of ours, in a loop with a loader and twenty parameters
 MOST_CALLS_IN_C = 5  # the same with the accelerator: torch switches its compiler off at each step
 MOST_CALLS_OF_SECOND = 20  # of another optimizer on the same batch
-MOST_FIRST_CALLS = 8000  # in the first step: 200 operations, 40 layers and parameters, the source of the loss
+MOST_FIRST_CALLS = (
+    8000  # in the first step: 200 operations, 40 layers and parameters, the source of the loss
+)
 MOST_OPERATIONS = 8  # one pass over the small gradients, the loss, and what reading them takes
 MOST_READS = 2  # on a device each would be a wait: the loss, and the answer for all gradients
 MOST_WRITES = 0.1  # calls into the system: many steps share one

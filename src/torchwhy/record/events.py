@@ -131,7 +131,8 @@ class Alarm(Event, frozen=True, tag="alarm"):
     """A non-finite value was about to be written, was found written, or was read by the program itself.
 
     `since` is the last step at which it is known to have been finite, if that is not the step before. `compiled` if
-    the step is part of compiled code, `untrained` if the program has made no optimizer and no backward pass.
+    the step is part of compiled code, `untrained` if the program has made no optimizer and no backward pass,
+    `among_finite` if an evaluation read finite numbers at the same place after the same forward passes, as of classes.
     """
 
     step: int
@@ -144,6 +145,7 @@ class Alarm(Event, frozen=True, tag="alarm"):
     since: int | None = None
     compiled: bool = False
     untrained: bool = False
+    among_finite: bool = False
 
 
 class ForwardTwin(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

@@ -100,6 +100,7 @@ class RerunReplay(Replay):
             parts.recorder,
             parts.state,
             parts.trained_losses,
+            parts.modes.forwards,
             when_bad=rerun_child.evaluation_was_bad,
         )
         self.handler = Rerunning(
@@ -132,7 +133,9 @@ class RunReplay(Replay):
     def __init__(self, session: Session) -> None:
         self._parts = parts = session.parts
         self._equipment = equipment = Equipment(parts, session.spend)
-        self.evaluations = WatchedEvaluations(parts.recorder, parts.state, parts.trained_losses)
+        self.evaluations = WatchedEvaluations(
+            parts.recorder, parts.state, parts.trained_losses, parts.modes.forwards
+        )
         rewind = _rewind(parts, equipment, session.stop_program)
         self._curvature = Curvature(parts.recorder, parts.state, parts.hooks)
         triggers = _triggers(parts, equipment, self._curvature)

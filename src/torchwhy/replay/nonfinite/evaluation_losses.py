@@ -50,6 +50,7 @@ class _Reading:
     value: Real
     first_bad: int
     last_good: int = 0
+    among_finite: bool = False  # after the same forward passes, a finite number was read here, too
 
 
 class WatchedEvaluations(Evaluations):
@@ -63,9 +64,10 @@ class WatchedEvaluations(Evaluations):
         recorder: Recorder,
         state: TrainingState,
         trained: TrainedLosses,
+        forwards: Callable[[], int],
         when_bad: Callable[[torch.Tensor], object] = lambda _: None,
     ) -> None:
-        super().__init__(recorder, state, trained)
+        super().__init__(recorder, state, trained, forwards)
         self._when_bad = when_bad
         self._readings: dict[Site, _Reading | None] = {}
 
@@ -104,6 +106,7 @@ class WatchedEvaluations(Evaluations):
                     losses=[reading.value],
                     location=span_of(site),
                     since=reading.last_good,
+                    among_finite=reading.among_finite,
                 )
         return None
 
@@ -122,9 +125,12 @@ class WatchedEvaluations(Evaluations):
             if not reading.is_bad:
                 reading.last_good = reading.step
             reading.first_bad = reading.first_bad if reading.is_bad else step
-            reading.step, reading.is_bad = step, False
+            reading.step, reading.is_bad, reading.among_finite = step, False, False
         if is_bad:
             reading.is_bad, reading.value = True, value_of(tensor)
+            followed = self._places.get(site)
+            is_among = followed is not None and followed.forwards == self._forwards()
+            reading.among_finite = reading.among_finite or is_among
             self._when_bad(tensor)
 
     def _is_loss(self, site: Site) -> bool:

@@ -136,7 +136,7 @@ class UnexplainedNonfinite(Detector):
         return self.found(
             trace,
             diagnosis,
-            severity=severity_of(birth),
+            severity=severity_of(trace, birth),
             step=birth.step,
             location=birth.location,
             evidence=common_evidence(trace, birth) + what_was_tried(trace, birth.step),

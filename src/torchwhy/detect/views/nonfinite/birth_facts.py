@@ -171,7 +171,7 @@ def finding_from(
     makes_steps = birth.used is None
     return Finding(
         detector=detector,
-        severity=severity_of(birth),
+        severity=severity_of(trace, birth),
         diagnosis=diagnosis,
         step=birth.step if makes_steps else None,
         rank=trace.rank,
@@ -209,15 +209,19 @@ def _advice_inside(birth: Birth) -> tuple[Fix, ...]:
     return (Fix(title, safety="show-only"),)
 
 
-def severity_of(birth: Birth) -> Severity:
+def severity_of(trace: Trace, birth: Birth) -> Severity:
     """Return the severity of a bad value.
 
-    Without training it is an error if a model gave it, and a warning if a result is nothing but NaN or if NaN was
-    saved. The average of nothing, an infinity, and NaN among good numbers may be what the program means: notes.
+    The average over a class that is absent, among finite ones of an evaluation, is a note. Without training it is an
+    error if a model gave it, and a warning if a result is nothing but NaN or if NaN was saved. The average of nothing,
+    an infinity, and NaN among good numbers may be what the program means: notes.
     """
+    is_of_nothing = birth.of_counts or birth.reduced == 0
+    alarm = next(iter(trace.alarms), None)
+    if alarm is not None and alarm.what == "evaluation" and alarm.among_finite and is_of_nothing:
+        return "note"
     if birth.used is None or birth.used == "output":
         return "error"
-    is_of_nothing = birth.of_counts or birth.reduced == 0
     return "warning" if birth.used in ("nan", "saved") and not is_of_nothing else "note"
 
 

@@ -173,6 +173,10 @@ class ModeCounter(ModesRecord):
         self._counts = False
         dropouts.end_watch()
 
+    def forwards(self) -> int:
+        """Return how many forwards were counted so far."""
+        return sum(tally.count for tally in [*self._ended, *self._tallies.values()])
+
     def tell(self) -> None:
         """Write every tally."""
         for tally in [*self._ended, *self._tallies.values()]:
@@ -253,7 +257,7 @@ class ModeCounter(ModesRecord):
             if current_node() is not None:
                 return  # a checkpoint recomputes what it did not keep; that forward is counted already
             tally = self._ended.go_on_from((path, *key[1:]))
-            if tally is None and len(self._tallies) + sum(1 for _ in self._ended) >= MOST_TALLIES:
+            if tally is None and len([*self._ended, *self._tallies]) >= MOST_TALLIES:
                 return
             tally = self._tallies[key] = tally or self._new(path, model, frame, grad=grad)
             is_called = caller.f_code is _MODULE_CALL

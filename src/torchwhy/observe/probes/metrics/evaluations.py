@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import field
 from types import FrameType
 from typing import Any
@@ -30,14 +31,22 @@ class _Place:
     steps: list[int] = field(default_factory=list)
     totals: list[float] = field(default_factory=list)
     counts: list[int] = field(default_factory=list)
+    forwards: int = -1  # when a finite number was read last
 
 
 class Evaluations:
     """Follows losses that are read without gradients, outside of any update; each place is judged at its first read."""
 
-    def __init__(self, recorder: Recorder, state: TrainingState, trained: TrainedLosses) -> None:
+    def __init__(
+        self,
+        recorder: Recorder,
+        state: TrainingState,
+        trained: TrainedLosses,
+        forwards: Callable[[], int],
+    ) -> None:
         self._recorder = recorder
         self._trained = trained
+        self._forwards = forwards  # counts those of the program's models
         self._state = state
         self._places: dict[Site, _Place | None] = {}
         self._reductions = Reductions(recorder)
@@ -68,7 +77,10 @@ class Evaluations:
             self._places[site] = _Place(loss) if loss is not None else None
         place = self._places[site]
         if place is not None:
-            _add(place, step, _value(tensor))
+            value = _value(tensor)
+            if math.isfinite(value):
+                _add(place, step, value)
+                place.forwards = self._forwards()
 
     def tell(self) -> None:
         """Write the curves at the end of the program, and how many averages were judged."""
@@ -98,8 +110,6 @@ class Evaluations:
 
 
 def _add(place: _Place, step: int, value: float) -> None:
-    if not math.isfinite(value):
-        return
     if not place.steps or place.steps[-1] != step:
         place.steps.append(step)
         place.totals.append(0.0)
