@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tests.support.run_fixes import Fixed, run_fixes
-from tests.support.run_program import kept_programs
+from tests.support.children import shared_zygote
+from tests.support.run_fixes import try_fixes
+from tests.support.run_program import Outcome, ProgramText
+from tests.test_programs import BROKEN
 
 # The verdict on the best change, and a part of its title; "" where nothing may be proposed.
 JUDGED = {
@@ -22,19 +22,20 @@ JUDGED = {
     "index-out-of-range/broken/largest_index_comes_late": ("cured", "70 rows"),
     "reentrant-checkpoint/broken/first_block_checkpointed": ("cured", "use_reentrant=False"),
 }
+PROGRAMS = [program for program in BROKEN if program.id in JUDGED]
 
 
-@pytest.fixture(scope="module")
-def fixed(tmp_path_factory) -> dict[str, Fixed]:
-    programs = [program for program in kept_programs("broken") if program.id in JUDGED]
-    return run_fixes(programs, Path(tmp_path_factory.mktemp("judged")))
+def test_every_judged_program_is_kept():
+    assert {program.id for program in PROGRAMS} == set(JUDGED)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("program", JUDGED)
-def test_the_best_change_is_the_right_one(program: str, fixed: dict[str, Fixed]) -> None:
-    result = fixed[program]
-    verdict, title = JUDGED[program]
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.id)
+def test_the_best_change_is_the_right_one(
+    program: ProgramText, outcomes: dict[str, Outcome]
+) -> None:
+    result = try_fixes(outcomes[program.id], zygote=shared_zygote())
+    verdict, title = JUDGED[program.id]
 
     assert result.was_proposed == bool(title)
     if title:
