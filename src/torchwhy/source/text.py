@@ -61,6 +61,15 @@ class Text:
         """Return for every piece of syntax the one that holds it."""
         return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
 
+    @cached_property
+    def expressions(self) -> dict[int, list[ast.expr]]:
+        """Return the expressions that begin on each line, outer ones first."""
+        found: dict[int, list[ast.expr]] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.expr):
+                found.setdefault(node.lineno, []).append(node)
+        return found
+
     def offset(self, line: int, column: int, *, in_bytes: bool = False) -> int:
         """Return the place of a line (from 1) and column (from 0, characters or UTF-8 bytes) in the text."""
         start = self.line_starts[line - 1]
@@ -91,14 +100,9 @@ class Text:
             return None
         last = span.end_line or span.line
         wanted = self.offset(span.line, span.column), self.offset(last, span.end_column)
-        found = [
-            node
-            for node in ast.walk(self.tree)
-            if isinstance(node, ast.expr)
-            and node.lineno == span.line
-            and self.stretch(node) == wanted
-        ]
-        return found[0] if found else self._chained_call(wanted[1], span.line)
+        candidates = self.expressions.get(span.line, ())
+        found = next((one for one in candidates if self.stretch(one) == wanted), None)
+        return found or self._chained_call(wanted[1], span.line)
 
     def _chained_call(self, end: int, line: int) -> ast.Call | None:
         """Return the call that ends there: Python counts a method call on a line of its own from the method's name."""
