@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -17,6 +18,8 @@ from torchwhy.plain_data import dataclass
 Kind = Literal["value", "parameter", "slot"]
 Role = Literal["input", "target", "constant", "buffer"]
 Tensors = Mapping[int, torch.Tensor]
+Sources = Mapping[str, Tensors]  # by the kind of a `Ref`
+Filler = Callable[[Sources], Any]
 
 
 class Ref(NamedTuple):
@@ -49,6 +52,12 @@ class CapturedOperation:
     def refs(self) -> list[Ref]:
         """Return what it reads."""
         return list(refs_in((self.args, self.kwargs)))
+
+    @cached_property
+    def filled(self) -> Filler:
+        """Return what gives its arguments with tensors in place of the `Ref`s; a step may run hundreds of times."""
+        arguments = (self.args, self.kwargs)
+        return _filler(arguments) or (lambda _: arguments)
 
     @property
     def span(self) -> SourceSpan | None:
@@ -148,11 +157,22 @@ def _run(step: CapturedStep, weights: Tensors, replaced: Tensors) -> dict[int, t
     sources: dict[str, Tensors] = {"value": values, "parameter": weights, "slot": data}
     grad = torch.is_grad_enabled()
     for operation in step.operations:
-        args, kwargs = _filled(operation.args, sources), _filled(operation.kwargs, sources)
-        with torch.set_grad_enabled(grad and operation.with_grad), put_back(operation.random_state):
+        args, kwargs = operation.filled(sources)
+        if operation.random_state is None and (operation.with_grad or not grad):
             result = operation.function(*args, **kwargs)
-        made = zip(operation.results, flat(result), strict=True)
-        values.update((number, one) for number, one in made if number is not None)
+        else:
+            with (
+                torch.set_grad_enabled(grad and operation.with_grad),
+                put_back(operation.random_state),
+            ):
+                result = operation.function(*args, **kwargs)
+        if isinstance(result, torch.Tensor):
+            (number,) = operation.results
+            if number is not None:
+                values[number] = result
+        else:
+            made = zip(operation.results, flat(result), strict=True)
+            values.update((number, one) for number, one in made if number is not None)
     return values
 
 
@@ -205,14 +225,46 @@ def exchanged(value: Any, change: Callable[[Any], Any]) -> Any:
     return change(value)
 
 
-def _filled(value: Any, sources: Mapping[str, Tensors]) -> Any:
-    def fill(one: Any) -> Any:
-        if not isinstance(one, Ref):
-            return one
-        tensor = sources[one.kind][one.number]
-        return tensor.detach() if one.detached and tensor.requires_grad else tensor
+def _filler(value: Any) -> Filler | None:
+    """Return what gives arguments with every `Ref` exchanged by its tensor; None if they hold none."""
+    if isinstance(value, Ref):
+        return _tensor_of(value)
+    if isinstance(value, dict):
+        names, inside = list(value), _filler(list(value.values()))
+        return (
+            None
+            if inside is None
+            else lambda sources: dict(zip(names, inside(sources), strict=True))
+        )
+    has_names = isinstance(value, tuple) and hasattr(value, "_fields")
+    if not has_names and type(value) not in (list, tuple):
+        return None
+    template = list(value)
+    found = ((place, _filler(one)) for place, one in enumerate(template))
+    fillers = [(place, filler) for place, filler in found if filler is not None]
+    if not fillers:
+        return None
+    make = value._make if has_names else type(value)
 
-    return exchanged(value, fill)
+    def fill(sources: Sources) -> Any:
+        filled = template.copy()
+        for place, filler in fillers:
+            filled[place] = filler(sources)
+        return make(filled)
+
+    return fill
+
+
+def _tensor_of(ref: Ref) -> Filler:
+    kind, number, detached = ref
+    if not detached:
+        return lambda sources: sources[kind][number]
+
+    def tensor(sources: Sources) -> torch.Tensor:
+        found = sources[kind][number]
+        return found.detach() if found.requires_grad else found
+
+    return tensor
 
 
 def same(first: Sequence[torch.Tensor], others: Sequence[torch.Tensor]) -> bool:
