@@ -36,10 +36,13 @@ FROM_TORCH = (
     "numpy",
     "msgspec",
 )
-WATCHING = ("torchwhy.record", "torchwhy.source", "torchwhy.observe", "torchwhy.replay")
+WITHOUT_TORCH = ("torchwhy.record", "torchwhy.source")
+WATCHING = ("torchwhy.observe", "torchwhy.replay")
 NOT_IMPORTED = ("sitecustomize", "__main__")
 SEED = 20240229
-COLD = "TORCHWHY_TEST_COLD"  # in the zygote's environment: each child imports torchwhy by itself
+COLD = (
+    "TORCHWHY_TEST_COLD"  # in the zygote's environment: each child imports what watches by itself
+)
 LACKS = (
     "TORCHWHY_TEST_LACKS"  # in a child's, of a cold zygote: the feature that its torch shall lack
 )
@@ -69,9 +72,7 @@ def import_what_every_program_needs() -> None:
     """
     for name in FROM_TORCH:
         import_module(name)
-    if COLD in os.environ:
-        return
-    for stage in WATCHING:
+    for stage in (*WITHOUT_TORCH, *(() if COLD in os.environ else WATCHING)):
         package = import_module(stage)
         for module in pkgutil.walk_packages(package.__path__, f"{stage}."):
             if not module.name.endswith(NOT_IMPORTED):
