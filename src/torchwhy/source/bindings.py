@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from torchwhy.source.scopes import inside, line_at, parameters_of
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from torchwhy.source.text import Text
 
 Binding = tuple[ast.AST, ast.expr | None]  # a statement, and the expression it gives
+BINDING = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.NamedExpr, ast.For, ast.AsyncFor)
 
 
 def assignments(name: str, *, within: ast.AST) -> list[ast.stmt]:
@@ -105,12 +107,20 @@ def _unpacked(target: ast.expr, value: ast.expr | None) -> list[tuple[ast.expr, 
 
 def bindings(scope: ast.AST, name: str) -> list[Binding]:
     """Return the statements of a scope that give a name (`x`, `self.x`) a value, with that expression."""
-    return [
-        (statement, value)
-        for statement in inside(scope)
-        for target, value in targets_of(statement)
-        if reference(target) == name
-    ]
+    return list(_bindings_of(scope).get(name, ()))
+
+
+@lru_cache(maxsize=64)  # the formula of a loss asks for one name of a scope after another
+def _bindings_of(scope: ast.AST) -> dict[str, list[Binding]]:
+    """Return all bindings of a scope by name, each in the order of the source."""
+    found: dict[str, list[Binding]] = {}
+    for statement in inside(scope):
+        if isinstance(statement, BINDING):
+            for target, value in targets_of(statement):
+                name = reference(target)
+                if name is not None:
+                    found.setdefault(name, []).append((statement, value))
+    return found
 
 
 def last_binding(scope: ast.AST, name: str, line: int) -> Binding | None:

@@ -35,10 +35,15 @@ def inside(scope: ast.AST, *, lambdas: bool = False) -> Iterator[ast.AST]:
     children: Iterable[ast.AST] = ast.iter_child_nodes(scope)
     if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         children = scope.body
-    for child in children:
+    waiting = [iter(children)]
+    while waiting:
+        child = next(waiting[-1], None)
+        if child is None:
+            waiting.pop()
+            continue
         yield child
         if not isinstance(child, NEW_SCOPES) or (lambdas and isinstance(child, ast.Lambda)):
-            yield from inside(child, lambdas=lambdas)
+            waiting.append(ast.iter_child_nodes(child))
 
 
 def scopes(tree: ast.Module) -> Iterator[Scope]:
