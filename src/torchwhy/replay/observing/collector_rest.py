@@ -1,4 +1,4 @@
-"""Postpones collections of old garbage while the first steps are observed.
+"""Postpones collections of old garbage while a step is observed.
 
 An observed step makes tens of thousands of small objects, which would make Python search everything that was ever
 imported for garbage, several times: half of the time of an observed step. Young objects are collected as usual.

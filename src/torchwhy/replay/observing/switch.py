@@ -144,6 +144,7 @@ class MicroscopeSwitch:
         self._without_graph = 0
         microscope.limit = microscope.work + work
         self._modules.begin_anew()
+        self._collector.begin()
         self._fetch_pause.begin()
         self.begin_step(self._state.step)
         microscope.enter()
@@ -153,6 +154,8 @@ class MicroscopeSwitch:
         if self.compiles:
             self._eager.begin()
         self._is_first = False
+        if work < math.inf:
+            self._collector.begin()
         self._microscope.limit = self._microscope.work + work
         self._microscope.wake()
         self._microscope.logs_briefly = False
