@@ -100,6 +100,31 @@ def test_lanczos_of_negative_curvature_returns_the_largest_not_the_steepest() ->
     assert value == pytest.approx(3.0)
 
 
+def test_lanczos_stops_as_soon_as_the_eigenvalue_is_known_well_enough() -> None:
+    matrix = torch.diag(torch.arange(1.0, 41.0)).double()
+
+    _, products = largest_eigenvalue(
+        lambda v: matrix @ v,
+        torch.ones(40).double(),
+        most_products=12,
+        is_enough=lambda _, value: value > 20,
+    )
+
+    assert products == 2
+
+
+@pytest.mark.parametrize(("share", "products"), [(0.1, 2.0), (1.0, 3.0), (1e-4, 3.0)])
+def test_a_long_measurement_ends_once_the_rate_is_known_to_be_sensible(
+    monkeypatch: pytest.MonkeyPatch, share: float, products: float
+) -> None:
+    stable = float(Program(sgd).measure()["stable rate"])
+    monkeypatch.setattr("torchwhy.replay.experiments.curvature.LONG_GRADIENT", -1.0)
+
+    answer = Program(lambda p: torch.optim.SGD(p, lr=share * stable)).measure()
+
+    assert answer["products"] == products
+
+
 def test_curvature_of_gradient_descent_is_that_of_the_hessian() -> None:
     program = Program(sgd)
     top = torch.linalg.eigvalsh(program.hessian())[-1].item()

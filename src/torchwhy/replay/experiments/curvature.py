@@ -40,6 +40,9 @@ MOST_NODES = 5_000  # of the loss's graph
 # With a longer gradient, a few products from the gradient's direction must do: they bound it from below.
 LONG_GRADIENT = 0.02  # CPU seconds of one differentiation
 FEW_PRODUCTS = 3
+# A product takes as long as two steps or more. It is left out if it can tell nothing new: if the learning rate is known
+# to be sensible, and would be stable even if the product raised the curvature as much as the one before did.
+SENSIBLE, STABLE = 0.01, 0.9
 UNCHANGED = 0.02  # a gradient that differs by less from the expected one differs by rounding
 
 
@@ -294,7 +297,7 @@ def _curvature(loss: torch.Tensor, side: Side) -> tuple[dict[str, Any], torch.Te
     start = torch.randn(scaled.numel(), generator=torch.Generator().manual_seed(0)).to(scaled)
     if is_long and bool(scaled.any().item()):
         start = scaled
-    top, products = _largest(product, start, FEW_PRODUCTS if is_long else MOST_PRODUCTS)
+    top, products = _largest(product, start, side=side, is_long=is_long)
     value = float(loss.detach().item())
     stable = side.bound / top if top > 0 else math.inf
     descent = float(scaled.pow(2).sum().item())
@@ -313,10 +316,24 @@ def _curvature(loss: torch.Tensor, side: Side) -> tuple[dict[str, Any], torch.Te
 
 
 def _largest(
-    product: Callable[[torch.Tensor], torch.Tensor], start: torch.Tensor, most_products: int
+    product: Callable[[torch.Tensor], torch.Tensor],
+    start: torch.Tensor,
+    *,
+    side: Side,
+    is_long: bool,
 ) -> tuple[float, int]:
+    def is_enough(before: float, value: float) -> bool:
+        ratio = side.rate * value / side.bound
+        growth = value / before if before > 0 else math.inf
+        return is_long and ratio > SENSIBLE and ratio * max(growth, 1.0) < STABLE
+
     with torch.no_grad():
-        return largest_eigenvalue(torch.enable_grad()(product), start, most_products=most_products)
+        return largest_eigenvalue(
+            torch.enable_grad()(product),
+            start,
+            most_products=FEW_PRODUCTS if is_long else MOST_PRODUCTS,
+            is_enough=is_enough,
+        )
 
 
 def _gradient(value: torch.Tensor, side: Side, *, create_graph: bool) -> torch.Tensor | None:

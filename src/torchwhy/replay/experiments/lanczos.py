@@ -10,9 +10,16 @@ SETTLED = 0.01  # relative change of the largest eigenvalue below which the sear
 
 
 def largest_eigenvalue(
-    product: Callable[[torch.Tensor], torch.Tensor], start: torch.Tensor, *, most_products: int
+    product: Callable[[torch.Tensor], torch.Tensor],
+    start: torch.Tensor,
+    *,
+    most_products: int,
+    is_enough: Callable[[float, float], bool] = lambda before, value: False,  # noqa: ARG005
 ) -> tuple[float, int]:
-    """Return the largest eigenvalue and how many products it took; `start` is any vector not orthogonal to its own."""
+    """Return the largest eigenvalue and how many products it took; `start` is any vector not orthogonal to its own.
+
+    `is_enough` is asked with the eigenvalue as known before and after a product whether to leave it at that.
+    """
     basis = [start / start.norm()]
     diagonal: list[float] = []
     beside: list[float] = []
@@ -27,6 +34,7 @@ def largest_eigenvalue(
                 image = image - torch.dot(image, vector) * vector
         rest = float(image.norm().item())
         settled = abs(value - before) <= SETTLED * abs(value) and count > 3
+        settled = settled or (count > 1 and is_enough(before, value))
         if settled or rest <= 1e-6 * max(abs(value), 1e-30) or rest == 0.0:
             return value, count
         beside.append(rest)
