@@ -138,8 +138,10 @@ class ModeCounter(ModesRecord):
         entries = list(recent)
         if _has_lost_one(entries):
             self.iteration_lost()
-        if any(not tally.feeds and tally.looks < LOOKS for tally, _ in entries):
+        if waiting := {tally for tally, _ in entries if not tally.feeds and tally.looks < LOOKS}:
             _find_feeding(entries, roots)
+            for tally in waiting:
+                tally.looks += 1
         # A forward that this pass did not use may feed the next one: a generator's output goes into two losses.
         self._recent = deque((entry for entry in entries if not entry[0].feeds), maxlen=RECENT)
         for tally in {id(tally): tally for tally, _ in entries if tally.feeds}.values():
@@ -148,8 +150,11 @@ class ModeCounter(ModesRecord):
     def gradient_ran(self, roots: list[torch.Tensor]) -> None:
         """Note which forwards `torch.autograd.grad` goes through; they may feed the next loss as well."""
         entries = list(self._recent)
-        if any(not tally.feeds and tally.looks < LOOKS for tally, _ in entries):
+        if waiting := {tally for tally, _ in entries if not tally.feeds and tally.asked < LOOKS}:
             _find_feeding(entries, roots)
+            # Inner steps ask often before the loss that the other forwards feed.
+            for tally in waiting:
+                tally.asked += 1
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -315,7 +320,6 @@ def _find_feeding(recent: list[tuple[Tally, int]], roots: list[torch.Tensor]) ->
         return
     ends = [began for _, began in recent[1:]] + [sys.maxsize]
     for place, (tally, began) in enumerate(recent):
-        tally.looks += 1
         end = next((later for later in ends[place:] if later > began), sys.maxsize)
         tally.feeds = tally.feeds or any(began <= number < end for number in numbers)
 

@@ -54,6 +54,7 @@ class Tally(TallyRecord):
         self.feeds = False
         self.ended = False  # The model is gone; another one may get its identity.
         self.looks = 0
+        self.asked = 0
         self.repeats = 0
         self.input: weakref.ref[torch.Tensor] | None = None
 
@@ -62,7 +63,7 @@ class Tally(TallyRecord):
         after = Tally(self.place)
         after.last_step, after.steps, after.count = self.last_step, self.steps, self.count
         after.backwards, after.feeds = self.backwards, self.feeds
-        after.looks, after.repeats = self.looks, self.repeats
+        after.looks, after.asked, after.repeats = self.looks, self.asked, self.repeats
         return after
 
 
