@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from statistics import median
 
+from torchwhy.detect.views.graph.graph_queries import ForwardGraph
 from torchwhy.detect.views.training.history import times, total_size
 from torchwhy.detect.views.training.network_facts import (
     IDENTICAL,
@@ -235,6 +236,10 @@ def _harm(trace: Trace, training: Training) -> tuple[int, Diagnosis, float] | No
         if last > LEARNT * first:
             flat = FlattenedOutput(seen_at=seen_at, first_loss=first, last_loss=last)
             return seen_at, flat, UNSTABLE
+    if ForwardGraph(trace).has_moving_targets and not ran_away(training):
+        return (
+            None  # The loss grows with its targets, as with those of codes that follow an encoder.
+        )
     if training.stays_grown:
         first, last = training.losses[0][1], median(training.tail)
         grown = next(step for step, loss in training.losses if loss >= ROSE * first)
