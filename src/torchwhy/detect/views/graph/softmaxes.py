@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from torchwhy.detect.views.graph.graph_queries import ForwardGraph, axis_of, base_of, elements
+from torchwhy.detect.views.graph.graph_queries import (
+    ELEMENTWISE,
+    ForwardGraph,
+    axis_of,
+    base_of,
+    elements,
+)
 from torchwhy.record.learning import GraphOperation, ModelOutput
 from torchwhy.record.trace import Trace
 
@@ -30,7 +36,34 @@ def layer_of_one_output(graph: ForwardGraph, softmax: GraphOperation) -> GraphOp
         other.location == softmax.location and other.shape[axis : axis + 1] != [1]
         for other in graph.operations(*SOFTMAXES)
     )
-    return layer if is_output and layer.parameters and not is_longer_elsewhere else None
+    is_meant = is_longer_elsewhere or _weighs_one_part(graph, softmax)
+    return layer if is_output and layer.parameters and not is_meant else None
+
+
+def _weighs_one_part(graph: ForwardGraph, softmax: GraphOperation) -> bool:
+    """Tell whether the result weighs outputs that are then summed over the same dimension: a mixture of one part."""
+    waiting, seen = [(softmax, False)], set()
+    while waiting:
+        current, has_joined = waiting.pop()
+        if (current.order, has_joined) in seen:
+            continue
+        seen.add((current.order, has_joined))
+        for one in graph.consumers_of(current):
+            base, axes = base_of(one), one.scalars.get("1")
+            others = [
+                made
+                for made in graph.sources(one)
+                if made is not None and made.order != current.order
+            ]
+            joins = has_joined or any(map(graph.trains, others))
+            if base in ("mm", "bmm") and joins and one.input_shapes[0][-1] == 1:
+                return True
+            if base in ("sum", "logsumexp") and has_joined and isinstance(axes, list):
+                if axes and all(one.input_shapes[0][int(axis)] == 1 for axis in axes):
+                    return True
+            elif base in ELEMENTWISE | {"exp"} and base not in ("sum", "mean"):
+                waiting.append((one, joins))
+    return False
 
 
 def judge_of_rows(graph: ForwardGraph, softmax: GraphOperation) -> GraphOperation | None:
