@@ -8,6 +8,7 @@ from torchwhy.detect.views.inputs.loaders_seen import made_at, name_of, training
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding
 from torchwhy.record.inputs.data_events import FieldSeen, LoaderSeen
+from torchwhy.record.learning import ModelOutput
 from torchwhy.record.numbers import decode
 from torchwhy.record.trace import Trace
 
@@ -80,7 +81,7 @@ class ConstantFeature(Detector):
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for loader in training(trace):
             equal = _rows_equal(loader)
-            if equal is not None:
+            if equal is not None and not _gets_other_rows(trace):
                 yield self.found(
                     trace, equal, severity="error", step=0, location=made_at(trace, loader)
                 )
@@ -92,6 +93,11 @@ class ConstantFeature(Detector):
                         trace, diagnosis, severity="note", step=0, location=made_at(trace, loader)
                     )
                     return
+
+
+def _gets_other_rows(trace: Trace) -> bool:
+    """Tell whether the rows that the model is trained on differ, so that the program computes them of a batch."""
+    return any(one.grad and decode(one.input_spread) > 0 for one in trace.of(ModelOutput))
 
 
 def _rows_equal(loader: LoaderSeen) -> RowsEqual | None:
