@@ -23,6 +23,7 @@ PASSED_ON = {"neg", "mean", "sum", "_to_copy", "clone"}
 DETACHES = {"detach"}
 WITHOUT_GRAPH = {"no_grad", "inference_mode"}
 REAL = ("float", "bfloat", "complex")
+WITHOUT_DECAY = {"LBFGS", "Rprop", "SparseAdam"}  # of torch
 MOST_VIEWS = 8  # of one tensor, one after another
 
 How = Literal["gradient", "detach", "number", "other"]
@@ -47,7 +48,7 @@ def cut_terms(trace: Trace, graph: ForwardGraph) -> Iterator[CutTerm]:
     """Yield the terms without a graph that depend on parameters of the optimizer which the loss is for."""
     held = {one.index: set(one.parameters) for one in trace.of(OptimizerDescribed)}
     stepped = {one.step: one.optimizer for one in reversed(trace.of(Step))}
-    decaying = {one.index for one in trace.of(OptimizerMade) if one.defaults.get("weight_decay")}
+    decaying = {one.index for one in trace.of(OptimizerMade) if _may_decay(one)}
     for root in graph.losses:
         operation = graph.operation(root.order)
         owned = held.get(stepped.get(root.step, -1), set())
@@ -60,6 +61,12 @@ def cut_terms(trace: Trace, graph: ForwardGraph) -> Iterator[CutTerm]:
             found = _judge(walk, joins, term, owned)
             if found is not None:
                 yield CutTerm(root, joins, term, *found)
+
+
+def _may_decay(optimizer: OptimizerMade) -> bool:
+    """Tell whether an optimizer moves the weights towards 0 by itself; one of the program's own may do so unseen."""
+    is_own = "weight_decay" not in optimizer.defaults and optimizer.kind not in WITHOUT_DECAY
+    return is_own or bool(optimizer.defaults.get("weight_decay"))
 
 
 def _is_of_weights_alone(graph: ForwardGraph, term: GraphOperation) -> bool:
