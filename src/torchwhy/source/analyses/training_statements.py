@@ -115,6 +115,28 @@ def joining(files: Files, attributes: set[str]) -> list[SourceSpan]:
     return [place for place in places if place.function != "__init__"]
 
 
+def trains_on_condition(source: Source, line: int) -> bool:
+    """Tell whether the loop around a line switches to train mode in some turns: `if epoch < 3: model.train()`."""
+    statement = source.statement_at(line)
+    loops = source.loops_of(statement) if statement is not None else []
+    switches = [
+        node
+        for loop in loops[-1:]
+        for node in ast.walk(loop)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "train"
+    ]
+    return bool(switches) and all(
+        one.args
+        or any(
+            isinstance(outer, ast.If) and loops[-1] in source.around(outer)
+            for outer in source.around(one)
+        )
+        for one in switches
+    )
+
+
 def _statements(
     files: Files, hint: re.Pattern[str], is_wanted: Callable[[ast.stmt], bool]
 ) -> list[SourceSpan]:
@@ -161,10 +183,12 @@ def _has_effect(source: Source, assignment: ast.stmt) -> bool:
     if not isinstance(target, ast.Attribute):
         return True
     holder = ast.unparse(target.value)
+    if target.attr != REQUIRES_GRAD.pattern:  # which is read of parameters, too
+        return any(_reads_attribute(node, target.attr) for node in ast.walk(source.tree))
     return any(
-        _loops_over_parameters(node, holder) and target.attr == REQUIRES_GRAD.pattern
+        _loops_over_parameters(node, holder)
         if isinstance(node, ast.For)
-        else _reads_attribute(node, holder, target.attr)
+        else _reads_attribute(node, target.attr, holder)
         for node in ast.walk(source.tree)
     )
 
@@ -175,12 +199,17 @@ def _loops_over_parameters(loop: ast.For, name: str) -> bool:
     return name in bound and "parameters" in ast.unparse(loop.iter)
 
 
-def _reads_attribute(node: ast.AST, holder: str, attribute: str) -> bool:
+def _reads_attribute(node: ast.AST, attribute: str, holder: str | None = None) -> bool:
+    """Tell whether syntax reads an attribute, of one holder or of any: `x.attribute`, `getattr(x, "attribute")`."""
+    if isinstance(node, ast.Call) and holder is None:
+        return called(node) in ("getattr", "hasattr") and any(
+            isinstance(given, ast.Constant) and given.value == attribute for given in node.args
+        )
     return (
         isinstance(node, ast.Attribute)
         and isinstance(node.ctx, ast.Load)
         and node.attr == attribute
-        and ast.unparse(node.value) == holder
+        and holder in (None, ast.unparse(node.value))
     )
 
 

@@ -20,6 +20,7 @@ from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, Severity, SourceSpan
 from torchwhy.record.learning import ForwardModes
 from torchwhy.record.trace import Trace
+from torchwhy.source.analyses.training_statements import trains_on_condition
 from torchwhy.source.calls import called, calls_in
 from torchwhy.source.edits import Source
 from torchwhy.source.scopes import function_at
@@ -159,7 +160,8 @@ def _judge(trace: Trace, mode: ForwardModes) -> tuple[Severity, type[TrainsInEva
         ]
         if evaluated and all(other.switched_at != mode.switched_at for other in evaluated):
             return None  # The call of `eval()` was not made for an evaluation.
-        return "warning" if evaluated else "note", TrainsInEvalMode
+        is_sure = bool(evaluated) and not _is_chosen(trace, mode)
+        return "warning" if is_sure else "note", TrainsInEvalMode
     if is_swapped(trace, mode):
         return "warning", ModesSwapped
     return ("warning", NeverInTrainMode) if left_by_evaluation(trace, mode) else None
@@ -179,6 +181,13 @@ def _is_set_here(trace: Trace, mode: ForwardModes) -> bool:
     calls = calls_in(function_at(source.tree, trained.line))
     is_called = any(called(call) == switched.function for call in calls)
     return is_called and not evaluates and switched.function != trained.function
+
+
+def _is_chosen(trace: Trace, mode: ForwardModes) -> bool:
+    """Tell whether the loop that trains calls `train()` in some turns only, as to fix the statistics later."""
+    place = mode.location
+    source = trace.files.get(place.file) if place is not None else None
+    return source is not None and place is not None and trains_on_condition(source, place.line)
 
 
 def _switch(mode: ForwardModes) -> SourceSpan | None:
