@@ -58,6 +58,37 @@ def _may_be_skipped(source: Source, call: ast.Call, reading: ast.expr) -> bool:
     )
 
 
+def is_unread(source: Source, place: SourceSpan) -> bool:
+    """Tell whether the result of a call gets a name that nothing reads: `_ = model(x)`."""
+    assigned = source.parents.get(source.at(place) or source.tree)
+    if not isinstance(assigned, ast.Assign):
+        return False
+    names = {target.id for target in assigned.targets if isinstance(target, ast.Name)}
+    return len(names) == len(assigned.targets) and not any(
+        isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load)
+        for node in ast.walk(source.scope_of(assigned))
+    )
+
+
+def is_carried(source: Source, place: SourceSpan) -> bool:
+    """Tell whether a call gets a part of its own last result: `out, state = model(x, state)`."""
+    call = source.at(place)
+    assigned = source.parents.get(call) if call is not None else None
+    if not isinstance(call, ast.Call) or not isinstance(assigned, ast.Assign):
+        return False
+    given = {
+        node.id
+        for argument in (*call.args, *(keyword.value for keyword in call.keywords))
+        for node in ast.walk(argument)
+        if isinstance(node, ast.Name)
+    }
+    return any(
+        isinstance(target, ast.Tuple)
+        and any(isinstance(one, ast.Name) and one.id in given for one in target.elts)
+        for target in assigned.targets
+    )
+
+
 def is_called_alike(source: Source, places: list[SourceSpan]) -> bool:
     """Tell whether calls at several places of a file pass as many arguments, with the same keywords."""
     calls = [call for place in places if isinstance(call := source.at(place), ast.Call)]

@@ -22,6 +22,7 @@ from torchwhy.record.learning import DropoutInEvaluation, ForwardModes
 from torchwhy.record.trace import Trace
 from torchwhy.source.calls import Call, keyword, word_of
 from torchwhy.source.edits import Source
+from torchwhy.source.readings import is_unread
 from torchwhy.source.values import Expression, expression_of, is_true
 
 ATTENTION = "scaled_dot_product_attention"
@@ -143,7 +144,8 @@ class EvaluationInTrainMode(Detector):
     def scan(self, trace: Trace) -> Iterator[Finding]:
         for mode in trace.of(ForwardModes):
             layers = active_layers(mode, "train")
-            if training_modes(trace, mode.path) and layers and only_evaluates(mode):
+            is_evaluated = only_evaluates(mode) and not _is_unread(trace, mode)
+            if training_modes(trace, mode.path) and layers and is_evaluated:
                 yield self._evaluated(trace, mode, layers)
         yield from self._functions(trace)
         yield from self._teachers(trace)
@@ -232,6 +234,12 @@ class EvaluationInTrainMode(Detector):
             step=seen.step,
             location=seen.location,
         )
+
+
+def _is_unread(trace: Trace, mode: ForwardModes) -> bool:
+    """Tell whether nothing reads the result: the forward pass moves the running statistics."""
+    source = trace.files.get(mode.location.file) if mode.location is not None else None
+    return source is not None and mode.location is not None and is_unread(source, mode.location)
 
 
 def _always_drops(call: Expression | None) -> bool:

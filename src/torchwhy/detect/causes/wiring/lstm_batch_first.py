@@ -20,6 +20,7 @@ from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.events import ModuleCalled
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
+from torchwhy.source.readings import is_carried
 
 RECURRENT = {"LSTM", "GRU", "RNN"}
 
@@ -87,6 +88,8 @@ class LstmBatchFirst(Detector):
     def scan(self, trace: Trace) -> Iterator[Finding]:
         answer = samples_answer(trace)
         if answer is not None and takes_batch_for_time(answer):
+            if answer.layer_kind in RECURRENT and _carries_state(trace, answer):
+                return  # The rows of a batch are the next steps of the series that the state belongs to.
             yield self._tried(trace, answer)
         elif answer is None:
             layer = time_first_layer(trace)
@@ -145,6 +148,18 @@ class LstmBatchFirst(Detector):
 
 def _call_of(trace: Trace, path: str | None) -> ModuleCalled | None:
     return next((call for call in trace.of(ModuleCalled) if call.path == path), None)
+
+
+def _carries_state(trace: Trace, answer: SamplesAnswer) -> bool:
+    """Tell whether the program gives the model or the layer a state from its last result."""
+    places = [
+        called.location for path in (answer.path, answer.layer) if (called := _call_of(trace, path))
+    ]
+    return any(
+        is_carried(trace.files[place.file], place)
+        for place in places
+        if place is not None and place.file in trace.files
+    )
 
 
 def _with_batch_first(diagnosis: BatchTakenForTime) -> Fix:
