@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from torchwhy.detect.base import Detector
@@ -17,6 +18,7 @@ from torchwhy.detect.views.nonfinite.judging import (
     operand_value,
 )
 from torchwhy.detect.views.nonfinite.operand_facts import is_formula, node_of
+from torchwhy.detect.views.nonfinite.origins import is_of_negative_determinant
 from torchwhy.detect.views.nonfinite.rounding import is_rounded_difference
 from torchwhy.finding import Evidence, Finding, Fix
 from torchwhy.record.events import Birth
@@ -112,6 +114,19 @@ class LogarithmInKernel(Logarithm):
     message = "{expression} takes the logarithm of {of}{samples}"
 
 
+class LogOfNegativeDeterminant(BirthDiagnosis):
+    """`logdet` gives NaN where the determinant is negative."""
+
+    name: str
+    message = "{expression} takes the logarithm of a negative determinant: {name} is not positive definite{samples}"
+    headline = "{expression} takes the logarithm of a negative determinant"
+    advice = (
+        "if {name} is a covariance, make it positive definite by construction: `L @ L.mT` with a triangular L whose "
+        "diagonal is positive; its log-determinant is twice the sum of the logarithms of that diagonal. If its sign "
+        "does not matter, take `torch.linalg.slogdet({name}).logabsdet`"
+    )
+
+
 class LogOfNonpositive(Detector):
     """A logarithm was taken of zero or of a negative number."""
 
@@ -124,6 +139,8 @@ class LogOfNonpositive(Detector):
         match finding.diagnosis:
             case NonpositiveOperand(by_rounding=by_rounding):
                 pass
+            case LogOfNegativeDeterminant():
+                return  # A small multiple of the identity does not make it definite.
             case _:
                 by_rounding = False
         yield from bounds.for_every_use(finding.location, source)
@@ -132,6 +149,8 @@ class LogOfNonpositive(Detector):
 
 def judge(birth: Birth) -> Judgement | None:
     """Return the logarithm that failed in a birth, or None."""
+    if is_of_negative_determinant(birth):
+        return Judgement(LogOfNegativeDeterminant(at=born(birth), name=_matrix_of(birth)))
     violation = proven(birth, LogOfNonpositive.name)
     if violation is None:
         return None
@@ -169,3 +188,12 @@ def judge(birth: Birth) -> Judgement | None:
         by_rounding=by_rounding,
     )
     return Judgement(diagnosis)
+
+
+def _matrix_of(birth: Birth) -> str:
+    call = expression_of(birth.location.expression or "") if birth.location is not None else None
+    if not isinstance(call, ast.Call):
+        return "the matrix"
+    if call.args:
+        return ast.unparse(call.args[0])
+    return ast.unparse(call.func.value) if isinstance(call.func, ast.Attribute) else "the matrix"

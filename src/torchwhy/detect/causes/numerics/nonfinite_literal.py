@@ -9,6 +9,7 @@ from torchwhy.detect.views.nonfinite.origins import (
     Spoiled,
     expression_of,
     feeds_new_nan,
+    is_of_negative_determinant,
     sources,
     where_it_went,
     word,
@@ -87,6 +88,8 @@ class NonfiniteLiteral(Detector):
 
 def _is_torchs_own(trace: Trace, birth: Birth) -> bool:
     """Tell whether a failing torch function inserted the constant itself, as `logdet` does with its NaN."""
+    if is_of_negative_determinant(birth):
+        return True
     return birth.location is not None and any(
         other.kind == "operation"
         and other.step == birth.step

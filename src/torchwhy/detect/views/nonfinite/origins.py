@@ -10,8 +10,11 @@ from torchwhy.plain_data import dataclass
 from torchwhy.record.events import Birth
 from torchwhy.record.numbers import Real
 from torchwhy.record.trace import Trace
+from torchwhy.source.calls import called
+from torchwhy.source.values import expression_of as syntax_of
 
 TARGETS_SHOWN = 2
+OF_DETERMINANT = "logdet"  # torch writes a NaN into its result where the determinant is negative.
 WORDS = {"nan": "NaN", "inf": "+inf", "-inf": "-inf"}
 
 
@@ -25,6 +28,14 @@ def sources(trace: Trace, *origins: str) -> Iterator[Birth]:
 def word(value: Real) -> str:
     """Return `NaN`, `+inf` or `-inf` as a report writes it."""
     return WORDS.get(str(value), str(value))
+
+
+def is_of_negative_determinant(birth: Birth) -> bool:
+    """Tell whether `logdet` wrote this NaN itself, as it does where the determinant is negative."""
+    text = birth.location.expression if birth.location is not None else None
+    if birth.origin != "literal" or birth.value != "nan" or not text:
+        return False
+    return called(syntax_of(text)) == OF_DETERMINANT
 
 
 def is_about_weights(trace: Trace, birth: Birth) -> bool:
