@@ -277,7 +277,8 @@ class Held(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     it, `first_line` the first line of the function whose local it is. `graph_nodes`, for a single tensor, counts the
     operations in its graph back to the first sample. `is_suspect` means that it grew or is large; detectors then find
     in the program's text the statement that grows it, the one that regularly empties or rebinds it, and the first that
-    reads it. `feeds_backward` means that its content goes into a backward pass on purpose.
+    reads it. `feeds_backward` means that its content goes into a backward pass on purpose. If its items are no tensors,
+    `parts` says where in the last one those with a graph lie.
     """
 
     name: str
@@ -296,6 +297,7 @@ class Held(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     read_at: SourceSpan | None = None
     read_later: bool = False
     feeds_backward: bool = False
+    parts: list[str] = []
 
 
 class RunningFrame(msgspec.Struct, frozen=True):

@@ -35,6 +35,7 @@ class GraphsKept(Diagnosis):
     per_tick: float
     continues: bool
     emptied_at: SourceSpan | None
+    parts: list[str]
     endless = "nothing empties it"
     message = "{where} keeps {count} tensors with their graphs after {duration}, {rate}; {ending}"
 
@@ -94,7 +95,11 @@ class RetainedGraph(Detector):
             )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        yield from memory.kept_without_graph(finding.location, source)
+        match finding.diagnosis:
+            case GraphsKept(parts=parts) if parts:
+                yield from memory.kept_dict_without_graph(finding.location, source, parts)
+            case _:
+                yield from memory.kept_without_graph(finding.location, source)
 
 
 def _graphs_in(held: Held) -> int:
@@ -147,6 +152,7 @@ def diagnosed(growth: Growth) -> GraphsKept:
         per_tick=growth.per_tick,
         continues=growth.continues,
         emptied_at=held.emptied_at,
+        parts=held.parts,
     )
 
 

@@ -38,6 +38,26 @@ def kept_without_graph(place: SourceSpan | None, source: Source) -> Iterator[Fix
         yield from _detached(source, statement, parts)
 
 
+def kept_dict_without_graph(
+    place: SourceSpan | None, source: Source, parts: list[str]
+) -> Iterator[Fix]:
+    """Yield the fix that keeps a dict with these of its entries detached: `{**output, "loss": …}`."""
+    statement = _statement(place, source)
+    kept = (
+        [] if statement is None else [one for one in _kept(statement) if isinstance(one, ast.Name)]
+    )
+    keys = [re.fullmatch(r"\['(\w+)'\]", part) for part in parts]
+    entries = [f'"{key[1]}": {{0}}["{key[1]}"].detach()' for key in keys if key is not None]
+    if len(kept) == 1 and len(entries) == len(parts):
+        text = "{{**{0}, " + ", ".join(entries)
+        changed = text.replace("{{", "{").replace("{0}", kept[0].id) + "}"
+        yield from source.fix(
+            f"keep the tensors without their graphs: `{changed}`",
+            source.replace(kept[0], changed),
+            safety="safe",
+        )
+
+
 def _statement(place: SourceSpan | None, source: Source) -> ast.stmt | None:
     return None if place is None else source.statement_at(place.line)
 

@@ -31,6 +31,7 @@ MOST_VARIABLES = 20_000  # variables and attributes read in one search: 10 ms
 MOST_OBJECTS = 16  # in a collection whose objects are looked into each by itself: meters, callbacks
 DEEPEST_OBJECT = 3  # trainer.meter.values
 DEEPEST_ITEM = 3  # a list of dictionaries of lists
+MOST_PARTS = 3  # of an item, that a report names
 CONTAINERS = (list, tuple, dict, set, frozenset, deque)
 MODULE_OWN = frozenset(vars(nn.Module())) - HOLDING
 
@@ -126,8 +127,8 @@ def count_in(value: Any) -> Count:
     items = items_of(value) if length <= MOST_ITEMS else _ends_of(value)
     count = Count()
     looked_at = 0
-    for _, item in items:
-        _count_item(item, count, DEEPEST_ITEM)
+    for key, item in items:
+        _count_pair(key, item, count, DEEPEST_ITEM)
         looked_at += 1
         if count.items > 2 * MOST_ITEMS:
             break
@@ -141,7 +142,19 @@ def _ends_of(value: Any) -> Iterator[tuple[Any, Any]]:
     if base is dict:
         yield from islice(reversed(dict.items(value)), END)
     elif base in (list, deque):
-        yield from islice(enumerate(base.__reversed__(value)), END)
+        yield from islice(enumerate(_backwards(value)), END)
+
+
+def _backwards(value: Any) -> Iterator[Any]:
+    """Yield the items of a list or deque, the last first, through the built-in's own method."""
+    base: Any = base_of(value)
+    yield from base.__reversed__(value)
+
+
+def _count_pair(key: Any, item: Any, count: Count, depth: int) -> None:
+    if is_tensor(key):  # A dict keeps its keys alive, too.
+        count.add(key)
+    _count_item(item, count, depth)
 
 
 def _count_item(item: Any, count: Count, depth: int) -> None:
@@ -149,11 +162,26 @@ def _count_item(item: Any, count: Count, depth: int) -> None:
     if is_tensor(item):
         count.add(item)
     elif depth and base_of(item) is not None:
-        for _, inner in islice(items_of(item), MOST_ITEMS):
-            _count_item(inner, count, depth - 1)
+        for key, inner in islice(items_of(item), MOST_ITEMS):
+            _count_pair(key, inner, count, depth - 1)
     elif depth and type(item).__module__ not in ("builtins", "numpy", "torch"):
         for inner in list(attributes_of(item).values()) if _is_users(type(item)) else ():
             _count_item(inner, count, depth - 1)
+
+
+def graph_parts(value: Any) -> list[str]:
+    """Return where the tensors with a graph lie in the last item: `['loss']`; nothing if it is a tensor itself."""
+    base = base_of(value)
+    if base not in (list, deque, dict):
+        return []
+    newest = reversed(dict.values(value)) if base is dict else _backwards(value)
+    last: Any = next(newest, None)
+    parts = items_of(last) if base_of(last) is not None else attributes_of(last).items()
+    name = "[{!r}]" if base_of(last) is not None else ".{}"
+    found = (
+        name.format(key) for key, item in parts if is_tensor(item) and grad_fn(item) is not None
+    )
+    return [] if is_tensor(last) else list(islice(found, MOST_PARTS))
 
 
 def attributes_of(thing: Any) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from torchwhy.observe.probes.memory.holders import (
     base_of,
     count_in,
     grad_fn,
+    graph_parts,
     is_tensor,
     items_of,
     user_frames,
@@ -250,6 +251,7 @@ def _held(holder: Holder, count: Count, *, is_suspect: bool, links: int = 0) -> 
         file=None if holder.file is None else shown_path(holder.file),
         first_line=None if holder.code is None else holder.code.co_firstlineno,
         is_suspect=is_suspect,
+        parts=graph_parts(holder.value) if is_suspect and count.with_graph else [],
     )
 
 
