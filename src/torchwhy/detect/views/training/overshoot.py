@@ -39,6 +39,7 @@ LEARNT = 0.5  # Below this share of the first loss the model has learnt, even if
 AWAY = 1e4  # Loss over its first value; no noise, curriculum or rare class keeps a loss up there.
 CARRIED = 10.0  # If the weights grow this much, too, the updates did it, whatever the curvature is by then.
 OUT_OF_THE_GAME = 100.0  # Loss over its first value; between balanced players it stays below 20.
+SMALL = 0.1  # An update of this share of the weights; those that overshoot are several times as large.
 WHOLE = 1.0  # An update as large as the weights replaces them.
 LINE_SEARCH = 'let it search along its direction: line_search_fn="strong_wolfe", or lower lr'
 MOST_POINTS = 400  # A curve keeps about this many losses.
@@ -236,10 +237,11 @@ def _harm(trace: Trace, training: Training) -> tuple[int, Diagnosis, float] | No
         if last > LEARNT * first:
             flat = FlattenedOutput(seen_at=seen_at, first_loss=first, last_loss=last)
             return seen_at, flat, UNSTABLE
+    # The loss grows with its targets, as with those of codes that follow an encoder.
     if ForwardGraph(trace).has_moving_targets and not ran_away(training):
-        return (
-            None  # The loss grows with its targets, as with those of codes that follow an encoder.
-        )
+        return None
+    if _began_solved(training):
+        return None
     if training.stays_grown:
         first, last = training.losses[0][1], median(training.tail)
         grown = next(step for step, loss in training.losses if loss >= ROSE * first)
@@ -255,6 +257,16 @@ def _harm(trace: Trace, training: Training) -> tuple[int, Diagnosis, float] | No
             return None
         return step, SwingingLoss(level=last), 2 * UNSTABLE
     return None
+
+
+def _began_solved(training: Training) -> bool:
+    """Tell whether the first batch was one that the untrained model answers, and the others are learnt by small steps.
+
+    Updates that are too long for every batch keep the loss up or move the weights far.
+    """
+    others = training.values[1 : max(4, len(training.values) // 20)]
+    largest = max((training.relative_update(one) for one in training.samples), default=WHOLE)
+    return largest < SMALL and bool(others) and median(training.tail) <= LEARNT * median(others)
 
 
 def _went_flat(trace: Trace, step: int) -> bool:
