@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from torchwhy.finding import SourceSpan
 from torchwhy.observe.program.frames import span_of
@@ -20,11 +21,18 @@ DERIVABLE = ("float", "bfloat", "complex")
 CHECKPOINT = re.compile(r"([\w.]+\.)?checkpoint(_sequential)?\(")
 
 
-def follow(operations: list[Operation], parameter: int) -> tuple[set[int], list[Cut]]:
-    """Return the operations in the graph of a parameter, and the places where a value left that graph."""
+def follow(
+    operations: list[Operation], parameter: int, *, without: Collection[str] = ()
+) -> tuple[set[int], list[Cut]]:
+    """Return the operations in the graph of a parameter, and the places where a value left that graph.
+
+    Operations named in `without` are not followed through.
+    """
     alive: set[int] = set()
     cuts: list[Cut] = []
     for operation in operations:
+        if operation.info.base in without:
+            continue
         if operation.info.writes and operation.parameter_ids[:1] == [parameter]:
             if alive or cuts:
                 return set(), []  # used, then written: a moving average replaces the gradient

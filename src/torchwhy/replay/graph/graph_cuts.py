@@ -15,7 +15,13 @@ from torchwhy.record.learning import GraphCut
 from torchwhy.replay.graph.cut_places import detached_by, follow, words_of
 from torchwhy.replay.graph.earlier_steps import EarlierSteps
 from torchwhy.replay.graph.forward_graph import GraphWriter
-from torchwhy.replay.graph.host_reads import READS, Cut, ExplainedCut, read_and_made_anew
+from torchwhy.replay.graph.host_reads import (
+    READS,
+    Cut,
+    ExplainedCut,
+    copied_into,
+    read_and_made_anew,
+)
 from torchwhy.replay.microscope.dispatch_mode import Microscope
 from torchwhy.replay.microscope.operations import Operation
 from torchwhy.replay.observing.current_observation import CurrentObservation
@@ -201,22 +207,27 @@ class GraphCuts:
         if not reached or not alive or alive & reached or read:
             return None
         last = max((one for one in operations if one.order in alive), key=lambda one: one.order)
+        copied = copied_into(operations, last, reached)
+        if copied is not None:
+            return copied
         site = last.place()
         is_known = site is not None and last.issuer != "library"
         return (Cut(last, None, meets=False), IN_VAIN, span_of(site)) if is_known else None
 
     def _flattened(self, operations: list[Operation], parameter: int) -> ExplainedCut | None:
-        """Return the operation between a parameter and a loss whose derivative is 0 everywhere."""
+        """Return the operation whose derivative of 0 lies on every way from a parameter to a loss."""
         alive, _ = follow(operations, parameter)
-        for operation in operations:
-            if (
-                operation.info.base in FLAT
-                and operation.order in alive
-                and operation.order in self._graph.reached
-            ):
-                site = operation.place()
-                return Cut(operation, None, meets=False), "flat", span_of(site) if site else None
-        return None
+        reached = self._graph.reached
+        flat = [
+            one
+            for one in operations
+            if one.info.base in FLAT and one.order in alive and one.order in reached
+        ]
+        around, _ = follow(operations, parameter, without=FLAT)
+        if not flat or any(order > flat[-1].order for order in around & reached):
+            return None  # Past the last step function the gradient goes on, and is 0 for another reason.
+        site = flat[0].place()
+        return Cut(flat[0], None, meets=False), "flat", span_of(site) if site else None
 
     def _was_loaded(self, parameter: torch.Tensor, optimizer: int) -> bool:
         """Tell whether a parameter holds values worth keeping: from a file, or trained before."""

@@ -130,6 +130,27 @@ def _made_anew(
     return None
 
 
+def copied_into(
+    operations: list[Operation], last: Operation, reached: set[int]
+) -> ExplainedCut | None:
+    """Return the tensor that leads to a loss and was made of a list that contains the result of `last`.
+
+    `torch.tensor([[cos(a), sin(a)]])` reads the numbers where no dispatch mode sees it.
+    """
+    here = last.place()
+    text = span_of(here).expression if here is not None else None
+    for made in operations:
+        if made.order not in reached or made.info.base not in MADE_ANEW or any(made.inputs):
+            continue
+        there = made.place()
+        if here is None or there is None or not text or there.code is not here.code:
+            continue
+        where = span_of(there)
+        if made.order > last.order and text in (where.expression or "").partition("(")[2]:
+            return Cut(made, None, meets=False), "copied", where
+    return None
+
+
 def _left_here(read: Operation, made: Operation) -> bool:
     """Tell whether a function took an array out of the graph and made a tensor of it some lines later.
 

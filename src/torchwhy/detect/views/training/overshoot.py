@@ -39,7 +39,9 @@ LEARNT = 0.5  # Below this share of the first loss the model has learnt, even if
 AWAY = 1e4  # Loss over its first value; no noise, curriculum or rare class keeps a loss up there.
 CARRIED = 10.0  # If the weights grow this much, too, the updates did it, whatever the curvature is by then.
 OUT_OF_THE_GAME = 100.0  # Loss over its first value; between balanced players it stays below 20.
-SMALL = 0.1  # An update of this share of the weights; those that overshoot are several times as large.
+SMALL = (
+    0.1  # An update of this share of the weights; those that overshoot are several times as large.
+)
 WHOLE = 1.0  # An update as large as the weights replaces them.
 LINE_SEARCH = 'let it search along its direction: line_search_fn="strong_wolfe", or lower lr'
 MOST_POINTS = 400  # A curve keeps about this many losses.
