@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -19,6 +20,7 @@ MOST_PROCESSES = (
     4096  # More than any known run has; the bound keeps a full folder from hanging the program.
 )
 FREE_TEXT = {"argv", "message", "reason", "detail"}  # Fields of events that hold any text.
+UNKNOWN_SIZE = -1
 NO_SECRETS = Secrets(())
 
 
@@ -29,6 +31,13 @@ def append_event(path: Path, event: Event) -> None:
         trace.seek(whole)
         trace.truncate()
         trace.write(msgspec.json.encode(event) + b"\n")
+
+
+def _plain(value: Any) -> int:
+    """Return `UNKNOWN_SIZE` for the ragged dimension of a nested tensor, which has no number in Python."""
+    if type(value).__name__ == "SymInt":
+        return UNKNOWN_SIZE
+    raise NotImplementedError(f"Encoding objects of type {type(value).__name__} is unsupported")
 
 
 class TraceWriter:
@@ -50,7 +59,7 @@ class TraceWriter:
         self._rank = rank
         self._header = header
         self._descriptor: int | None = None
-        self._encode = msgspec.json.Encoder().encode
+        self._encode = msgspec.json.Encoder(enc_hook=_plain).encode
         self._process = os.getpid()
         self.path: Path | None = None  # Set when the file exists.
         self.before_write: Callable[[], object] = lambda: (

@@ -186,6 +186,11 @@ OPTIMIZER_MESSAGES = (
         "Could not run 'aten::_foreach_norm.Scalar' with arguments from the 'SparseCPU' backend.",
     ),
     Row(
+        kinds.SparseRefused,
+        r"add\(sparse, dense\) is not supported",
+        "add(sparse, dense) is not supported. Use add(dense, sparse) instead.",
+    ),
+    Row(
         kinds.DenseRefused,
         r"does not support dense gradients",
         "SparseAdam does not support dense gradients, please consider Adam instead",

@@ -95,6 +95,7 @@ class TypesDiffer(TypesMixed):
     tensor: str
     dtype: str
     layer: str | None  # the layer that got the tensor
+    other: str | None  # the tensor of the other dtype, if it is a single one
     other_dtype: str
     is_made_empty: bool  # by a factory, which can take the dtype
     message = "{tensor} is {dtype}, but {others} {other_dtype}: {expression} needs equal dtypes"
@@ -102,13 +103,17 @@ class TypesDiffer(TypesMixed):
     @property
     def others(self) -> str:
         """Return the weights or tensors of the other dtype, with the verb."""
-        return f"{self.layer}'s weights are" if self.layer is not None else "the others are"
+        if self.layer is not None:
+            return f"{self.layer}'s weights are"
+        return "the others are" if self.other is None else f"{self.other} is"
 
     @property
     def remedies(self) -> tuple[str, ...]:
         if not self.is_made_empty:
             return super().remedies
-        return (f"make {self.tensor} with `dtype=torch.{self.other_dtype}`",)
+        is_name = self.other is not None and self.other.isidentifier()
+        dtype = f"{self.other}.dtype" if is_name else f"torch.{self.other_dtype}"
+        return (f"make {self.tensor} with `dtype={dtype}`",)
 
 
 class DtypeMismatch(Detector):
@@ -164,9 +169,16 @@ def diagnosed(crash: CrashView, odd: NamedTensor | None, others: str) -> TypesMi
         tensor=odd.name,
         dtype=odd.dtype,
         layer=refusing.path if refusing is not None else None,
+        other=_only_other(crash, others),
         other_dtype=others or "float32",
         is_made_empty=_is_made_empty(odd),
     )
+
+
+def _only_other(crash: CrashView, dtype: str) -> str | None:
+    """Return the name of the operand of a dtype if there is one such operand."""
+    named = {tensor.name for tensor in crash.event.operands if tensor.dtype == dtype}
+    return named.pop() if len(named) == 1 else None
 
 
 def _odd_one(crash: CrashView) -> tuple[NamedTensor | None, str]:

@@ -23,6 +23,10 @@ PAD = (
     "give the DataLoader a `collate_fn` that pads: `torch.nn.utils.rnn.pad_sequence(samples, "
     "batch_first=True)`, and mask the padding in the loss"
 )
+PAD_LAST = (
+    "give the DataLoader a `collate_fn` that pads the last dimension to the longest sample: "
+    "`torch.nn.functional.pad(x, (0, longest - x.shape[-1]))`, and mask the padding in the loss"
+)
 # The path of a part that is the whole sample; traces of older versions have the second one.
 WHOLE_SAMPLE = ("", "the sample")
 
@@ -36,7 +40,8 @@ class SamplesOfSizes(Diagnosis):
 
     @property
     def remedies(self) -> tuple[str, ...]:
-        return PAD, "cut or pad every sample to one length in the dataset's `__getitem__`"
+        pad = PAD_LAST if differ_in_the_last(self.first, self.other) else PAD
+        return pad, "cut or pad every sample to one length in the dataset's `__getitem__`"
 
 
 class PartsDiffer(SamplesOfSizes):

@@ -8,10 +8,12 @@ from torchwhy.detect.rules.message_kinds import DenseRefused, SparseRefused
 from torchwhy.detect.views.crash.crash_view import CrashView, crashes
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
+from torchwhy.record.events import OptimizerMade
 from torchwhy.record.trace import Trace
 from torchwhy.source.analyses.constructors import only_call
 from torchwhy.source.edits import Source
 
+TAKE_SPARSE = ("SGD", "Adagrad")  # unless they decay weights
 DENSE = "make the gradients dense: leave out `sparse=True`; only training of a very large table gets slower"
 APART = "give SparseAdam only the parameters of tables with `sparse=True`, and the others to `torch.optim.Adam`"
 ADAM = (
@@ -32,7 +34,8 @@ class SparseIntoDense(Diagnosis):
     def whose(self) -> str:
         """Return a clause with the parameters."""
         made = f", because `{self.layer}` was made with `sparse=True`" if self.layer else ""
-        return f", but {self.parameters} has them{made}" if self.parameters else ""
+        have = "have" if "," in self.parameters else "has"
+        return f", but {self.parameters} {have} them{made}" if self.parameters else ""
 
     @property
     def remedies(self) -> tuple[str, ...]:
@@ -45,6 +48,19 @@ class SparseIntoDense(Diagnosis):
     def table(self) -> str:
         """Return the layer in code."""
         return self.layer if self.layer is not None else "embedding"
+
+
+class DecayOfSparse(SparseIntoDense):
+    """An optimizer that takes sparse gradients has weight decay, which has a dense gradient."""
+
+    message = "the weight decay of {taker} does not support sparse gradients{whose}"
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        return (
+            f"do not decay the table: give `{self.table}.parameters()` a group of its own with `weight_decay=0`",
+            DENSE,
+        )
 
 
 class DenseIntoSparse(Diagnosis):
@@ -74,12 +90,18 @@ class SparseGradient(Detector):
         for crash in crashes(trace):
             parameters = crash.fact("sparse_parameters") or ""
             match crash.said:
-                case SparseRefused():
-                    taker = crash.fact("optimizer") or f"`{crash.expression}`"
-                    diagnosis: Diagnosis = SparseIntoDense(
-                        taker=taker, parameters=parameters, layer=crash.fact("sparse_layer")
+                case SparseRefused() if parameters:
+                    optimizer = crash.fact("optimizer")
+                    decays = _decays(trace, optimizer)
+                    kind = DecayOfSparse if decays else SparseIntoDense
+                    diagnosis: Diagnosis = kind(
+                        taker=optimizer or f"`{crash.expression}`",
+                        parameters=parameters,
+                        layer=crash.fact("sparse_layer"),
                     )
                     place = crash.place("sparse_layer")
+                    if decays:
+                        place = only_call(trace.files.values(), str(optimizer)) or place
                 case DenseRefused():
                     diagnosis = DenseIntoSparse(parameters=parameters)
                     place = only_call(trace.files.values(), "SparseAdam")
@@ -92,6 +114,12 @@ class SparseGradient(Detector):
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         yield from sparse.dense_gradients(finding.location, source)
         yield from sparse.dense_optimizer(finding.location, source)
+
+
+def _decays(trace: Trace, optimizer: str | None) -> bool:
+    """Tell whether an optimizer would take sparse gradients if it had no weight decay."""
+    made = [one for one in trace.of(OptimizerMade) if one.kind == optimizer]
+    return optimizer in TAKE_SPARSE and any(one.defaults.get("weight_decay") for one in made)
 
 
 def _where_refused(crash: CrashView, place: SourceSpan | None) -> Iterator[Evidence]:

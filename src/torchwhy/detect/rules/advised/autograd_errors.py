@@ -73,4 +73,11 @@ AUTOGRAD_ERRORS = (
         "choose with `torch.where(condition, a, b)` instead of the `if` on line {one}, or compile without "
         "`fullgraph=True`",
     ),
+    Advised(
+        "value-in-export",
+        r"Could not (?:guard on|extract specialized integer from) data-dependent expression",
+        "Could not guard on data-dependent expression u0 > 3.0 (unhinted: u0 > 3.0).  (Size-like symbols: none)",
+        "one graph cannot hold a branch or a size that depends on values: choose with `torch.where(condition, a, b)` "
+        "and without `.item()`, or put the branches into `torch.cond`",
+    ),
 )

@@ -14,6 +14,13 @@ MODEL_ERRORS = (
         "is the second one",
     ),
     Advised(
+        "ragged-dimensions",
+        r"cannot call binary pointwise function \S+ with inputs of shapes \(.*j\d+.*j\d+",
+        "cannot call binary pointwise function add.Tensor with inputs of shapes (8, j1, 16) and (8, j2, 16)",
+        "build the second nested tensor with the offsets of the first: `torch.nested.nested_tensor_from_jagged(values, "
+        "offsets=x.offsets())`; torch takes only tensors that share their offsets for equally long",
+    ),
+    Advised(
         "packed-for-tensor",
         r"must be Tensor, not PackedSequence",
         "linear(): argument 'input' (position 1) must be Tensor, not PackedSequence",

@@ -20,8 +20,9 @@ LONGEST_MESSAGE = 320  # Four terminal lines of torch's own message.
 
 
 def sizes(shape: Sequence[int]) -> str:
-    """Return a shape as `64×1×28×28` or `scalar`."""
-    return "×".join(map(str, shape)) if shape else "scalar"
+    """Return a shape as `64×1×28×28` or `scalar`; that of a nested tensor as `8×ragged×16`."""
+    sizes = ("ragged" if size < 0 else str(size) for size in shape)
+    return "×".join(sizes) if shape else "scalar"
 
 
 @dataclass(frozen=True)

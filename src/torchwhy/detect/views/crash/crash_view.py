@@ -275,7 +275,9 @@ class CrashView:
         crash, where = self.event, location or self.event.location
         facts = [*diagnosis.evidence(), *evidence]
         if crash.location is not None and where is not None and where.line != crash.location.line:
-            facts.append(Evidence(f"{self.expression} raised it", location=crash.location))
+            is_statement = self.expression.endswith(":")
+            what = f"the line `{self.expression}`" if is_statement else self.expression
+            facts.append(Evidence(f"{what} raised it", location=crash.location))
         if crash.caught:
             facts.insert(0, crash_evidence.of_going_on(self.trace, crash))
         facts += crash_evidence.of_loader(crash)

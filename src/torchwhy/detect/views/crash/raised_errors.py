@@ -276,6 +276,14 @@ class FileUnreadable(Raised):
         return (SAVE_AGAIN,)
 
 
+AS_FACTOR = (
+    "pass the Cholesky factor instead, as `scale_tril`: a lower triangle whose diagonal is positive "
+    "(`exp` or `softplus` of raw values, `exp` of half a log-variance)"
+)
+INDEPENDENT = "if the dimensions are independent: `Independent(Normal(mean, deviation), 1)`"
+MATRICES = ("PositiveDefinite()", "LowerCholesky()")  # constraints of whole matrices
+
+
 class RefusedByDistribution(Raised):
     """A distribution refuses values outside of its range."""
 
@@ -293,6 +301,8 @@ class RefusedByDistribution(Raised):
     @property
     def units(self) -> str:
         """Return what is counted."""
+        if self.constraint in MATRICES:
+            return "matrices"
         return "rows" if self.each > 1 else "values"
 
     @property
@@ -301,12 +311,16 @@ class RefusedByDistribution(Raised):
         if self.nonfinite:
             are = "element is" if self.nonfinite == 1 else "elements are"
             return f"{self.nonfinite} {are} not finite"
+        if self.constraint in MATRICES:
+            return self.fill("they must satisfy {constraint}")
         return self.fill(
             "they must satisfy {constraint}, but range from {minimum:.3g} to {maximum:.3g}"
         )
 
     @property
     def remedies(self) -> tuple[str, ...]:
+        if not self.nonfinite and self.constraint in MATRICES:
+            return (AS_FACTOR, INDEPENDENT)
         if self.nonfinite or "GreaterThan" not in self.constraint:
             return ()
         return (

@@ -44,6 +44,8 @@ def stations(operations: list[Operation]) -> list[WalkStep]:
             found[-1] = (key, operation)
         else:
             found.append((key, operation))
+    if not any(one.module is not None or any(one.tracked) for _, one in found):
+        return []  # The data were made, and no model has run.
     return [_station(operation) for _, operation in found][-MOST_STATIONS:]
 
 

@@ -17,7 +17,7 @@ from torchwhy.replay.crash.everyday.unreduced_parameters import UNREDUCED, note_
 from torchwhy.replay.crash.frames.traceback_frames import TracebackFrame
 from torchwhy.replay.crash.hidden.hidden_facts import HiddenFacts
 
-SPARSE = ("sparse gradients", "dense gradients", "Sparse")
+SPARSE = ("sparse gradients", "dense gradients", "Sparse", "(sparse, dense)")
 DEVICES = ("CUDA", "cuda", "NVIDIA", "mps", "MPS", "XPU", "xpu", "HIP", "NCCL", "accelerator")
 Note = Callable[[list[TracebackFrame], HiddenFacts], None]
 NOTES: tuple[Note, ...] = (note_checkpoint, note_schedule, note_refused_range, note_missing_module)
