@@ -28,6 +28,7 @@ from torchwhy.observe.torch_features.autograd_nodes import (
     next_node_number,
     number_of_node,
 )
+from torchwhy.observe.torch_features.compiler import is_compiling
 from torchwhy.observe.torch_features.layer_kinds import DROPOUTS, NORMS
 from torchwhy.observe.torch_features.module_parts import module_call_code
 from torchwhy.plain_data import dataclass
@@ -241,6 +242,8 @@ class ModeCounter(ModesRecord):
             self._recent.append((tally, next_node_number()))
 
     def _noted(self, path: str, model: Any, caller: FrameType) -> None:
+        if caller.f_code is not _MODULE_CALL and layer_of(caller.f_code.co_filename) == "torch":
+            return  # an export or a trace reads the signature of `forward`
         frame: FrameType | None = caller
         while frame is not None:
             code = frame.f_code
@@ -259,6 +262,8 @@ class ModeCounter(ModesRecord):
         if tally is None:
             if _refreshes_statistics(caller):
                 return
+            if is_compiling():
+                return  # an export runs the model on tensors without values
             if current_node() is not None:
                 return  # a checkpoint recomputes what it did not keep; that forward is counted already
             tally = self._ended.go_on_from((path, *key[1:]))
