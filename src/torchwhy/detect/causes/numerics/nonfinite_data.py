@@ -27,6 +27,20 @@ WARNINGS_OF = {
 }
 
 
+DIVIDED = (
+    "keep the divisor above 0, `np.maximum(divisor, 1e-8)`, or leave out what it is 0 for: the standard deviation of a "
+    "column of equal values is 0"
+)
+# Remedies by the function in NumPy's warning.
+IN_DOMAIN = {
+    "divide": DIVIDED,
+    "true_divide": DIVIDED,
+    "scalar divide": DIVIDED,
+    "log": "take the logarithm of positive numbers only: `np.log(np.maximum(x, 1e-8))`, or `np.log1p(x)` for counts",
+    "sqrt": "take the root of numbers that are not negative: `np.sqrt(np.maximum(x, 0))`",
+}
+
+
 class BadData(Diagnosis):
     """A data tensor was not finite when it entered the program.
 
@@ -85,6 +99,12 @@ class ComputedByNumpy(BadData):
     entered_at: SourceSpan | None
     message = "NumPy computed {what} here ({warning}); through {tensor} it reached {went_into}"
     headline = "NumPy computed {what} here ({warning})"
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        """Return what keeps the operand in the domain of the function that NumPy names."""
+        function = self.warning.rpartition("encountered in ")[2]
+        return (IN_DOMAIN.get(function, str(self.advice).replace("{tensor}", self.tensor)),)
 
     def evidence(self) -> Iterator[Evidence]:
         yield from super().evidence()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import Literal
 
@@ -13,7 +14,9 @@ from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
 from torchwhy.record.kept.kept_state import AverageMoved, CheckpointMet, CheckpointRead, StateLoaded
 from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import AliasLoaded
+from torchwhy.source.calls import method_of
 from torchwhy.source.edits import Source
+from torchwhy.source.values import expression_of
 
 
 class NothingMatches(Diagnosis):
@@ -70,6 +73,15 @@ class OwnStateLoaded(Diagnosis):
             f"all {self.tensors} tensors of the state lie in the memory of the model",
             value=float(self.tensors),
         )
+
+
+class SameModule(OwnStateLoaded):
+    """Two names stand for one module, and it loads its own state."""
+
+    taker: str
+    giver: str
+    message = "`{taker}` is `{giver}`, not a copy of it: loading the state of one into the other changes nothing"
+    advice = "make a copy: `{taker} = copy.deepcopy({giver})`"
 
 
 class NeverLoaded(Diagnosis):
@@ -171,6 +183,10 @@ class LoadWithoutEffect(Detector):
                 continue  # See average-goes-wrong.
             seen.add(load.location)
             diagnosis = OwnStateLoaded(module=load.kind, tensors=load.given)
+            taker, giver = _names_in(load)
+            renamed = _renamed(trace, taker, giver)
+            if renamed is not None:
+                diagnosis = SameModule(**vars(diagnosis), taker=taker, giver=giver)
             repeated = len({o.step for o in trace.of(StateLoaded) if o.location == load.location})
             is_meant = not _leaves_unused(trace, load) and repeated < 2
             yield self.found(
@@ -178,7 +194,7 @@ class LoadWithoutEffect(Detector):
                 diagnosis,
                 severity="note" if is_meant else "warning",
                 step=load.step,
-                location=load.location,
+                location=renamed or load.location,
             )
 
     def _never_loaded(self, trace: Trace) -> Iterator[Finding]:
@@ -210,6 +226,29 @@ class LoadWithoutEffect(Detector):
                 step=met.step,
                 location=read.location,
             )
+
+
+def _names_in(load: StateLoaded) -> tuple[str, str]:
+    """Return `target` and `net` of `target.load_state_dict(net.state_dict())`, nothing for other calls."""
+    text = load.location.expression if load.location is not None else None
+    call = expression_of(text or "")
+    taken = method_of(call, "load_state_dict")
+    given = call.args[0] if isinstance(call, ast.Call) and call.args else None
+    giver = method_of(given, "state_dict")
+    if taken is None or giver is None:
+        return "", ""
+    return ast.unparse(taken[1]), ast.unparse(giver[1])
+
+
+def _renamed(trace: Trace, taker: str, giver: str) -> SourceSpan | None:
+    """Return the statement that gives a module its second name: `target = net`."""
+    for source in trace.files.values() if taker != giver else ():
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.Assign) and ast.unparse(node.value) in (taker, giver):
+                names = {ast.unparse(target) for target in node.targets}
+                if names & ({taker, giver} - {ast.unparse(node.value)}):
+                    return source.span(node)
+    return None
 
 
 def _is_meant(trace: Trace, met: CheckpointMet) -> bool:

@@ -30,6 +30,7 @@ from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
 OVER_CLASSES = "apply it over the classes: `dim=-1`, or `dim=1` for (batch, class, …)"
+SINGLE_OUTPUT = "for one output take a sigmoid, in training by `nn.BCEWithLogitsLoss`; a softmax needs one per class"
 OVER_THE_SUM = "apply it over the dimension that is summed next, in an attention the keys: `dim=-1`"
 
 
@@ -45,7 +46,21 @@ class SoftmaxOfOne(Diagnosis):
         "{function} over a dimension of size 1 (dimension {axis} of {shape}) always returns {value} "
         "and passes no gradient"
     )
-    advice = OVER_CLASSES
+
+    @property
+    def wide(self) -> list[int]:
+        """Return the dimensions besides that of the samples that have several entries."""
+        return [axis for axis in range(1, len(self.shape)) if self.shape[axis] > 1]
+
+    @property
+    def remedies(self) -> tuple[str, ...]:
+        """Return the advice: the dimension whose entries compete, or no softmax if there is none."""
+        if self.axis and self.wide:
+            sizes = " or ".join(f"`dim={axis}`, of size {self.shape[axis]}" for axis in self.wide)
+            return (f"apply it over the dimension whose entries compete: {sizes}",)
+        if self.axis:
+            return (SINGLE_OUTPUT,)
+        return (OVER_CLASSES,)
 
     @property
     def function(self) -> str:
@@ -161,7 +176,9 @@ class SoftmaxOverBatch(Detector):
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
         match finding.diagnosis:
-            case SoftmaxOfOne(made_at=place, axis=axis):
+            case SoftmaxOfOne(made_at=place, axis=axis) as found:
+                for wide in found.wide if axis else ():
+                    yield from modules.other_dimension([finding.location], source, axis=wide)
                 if axis:
                     yield from modules.sigmoid_for_one(finding.location, source)
                 yield from modules.other_dimension([place, finding.location], source)

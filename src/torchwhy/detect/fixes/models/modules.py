@@ -89,8 +89,8 @@ def log_in_place(places: Places, source: Source) -> Iterator[Fix]:
         yield from source.fix(f"use {new}, which takes logits", source.replace(call.func, new))
 
 
-def other_dimension(places: Places, source: Source) -> Iterator[Fix]:
-    """Yield a softmax over the last dimension: the calls at these places and the layers of the file."""
+def other_dimension(places: Places, source: Source, *, axis: int = -1) -> Iterator[Fix]:
+    """Yield a softmax over another dimension: the calls at these places and the layers of the file."""
     calls = [node for place in places if isinstance(node := source.at(place), ast.Call)]
     made = list(source.calls("Softmax", "LogSoftmax"))
     for call in [*calls, *made]:
@@ -101,7 +101,8 @@ def other_dimension(places: Places, source: Source) -> Iterator[Fix]:
         given = keyword(call, "dim") or operand_of(source, call, number=number)
         if given is not None:
             yield from source.fix(
-                "apply the softmax over the last dimension: dim=-1", source.replace(given, "-1")
+                f"apply the softmax over {'the last dimension' if axis < 0 else 'another dimension'}: dim={axis}",
+                source.replace(given, str(axis)),
             )
 
 
