@@ -148,7 +148,7 @@ int cruise_keep(PyObject *object, PyObject *iterator, PyFrameObject *frame) {
     PyObject *batches = self->batches, *following = OBJECT(batches, BATCHES_FOLLOWING);
     PyObject *recent = OBJECT(batches, BATCHES_RECENT), *seen = OBJECT(batches, BATCHES_SEEN);
     if (!FLAG(self->cruise, CRUISE_ON) || following == NULL || !PyWeakref_Check(following)) return 0;
-    if (PyWeakref_GetObject(following) != iterator || recent == NULL || seen == NULL) return 0;
+    if (referent(following) != iterator || recent == NULL || seen == NULL) return 0;
     if ((double)(WHOLE(batches, BATCHES_DRAWN) + 1) >= REAL(batches, BATCHES_LOOK_FROM)) return 0;
     int timed = WHOLE(self->cruise, CRUISE_STEPS) % TIMED == 0;
     double started = timed ? spent() : 0.0;

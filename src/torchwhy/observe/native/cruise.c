@@ -80,7 +80,7 @@ int cruise_before_backward(PyObject *object, PyObject *outputs) {
 /* A learning rate counts as unchanged if it moved by too little to record. `before` is it, or a weak reference. */
 static int rate_is_known(NativeCruise *self, PyObject *rate, PyObject *before, PyObject *told) {
     if (rate == before || (rate == NULL && before == Py_None)) return 1;
-    if (rate != NULL && PyWeakref_CheckRef(before) && PyWeakref_GetObject(before) == rate) return 1;
+    if (rate != NULL && PyWeakref_CheckRef(before) && referent(before) == rate) return 1;
     if (rate == NULL || !PyFloat_CheckExact(rate) || !PyFloat_CheckExact(told)) return 0;
     double known = PyFloat_AS_DOUBLE(told);
     return fabs(PyFloat_AS_DOUBLE(rate) - known) <= self->rate_change * fabs(known);
@@ -175,7 +175,7 @@ static PyObject *entry_of(NativeCruise *self, PyObject *optimizer) {
     Py_XDECREF(key);
     if (!IS(entry, EntryType) || !IS(OBJECT(entry, ENTRY_READING), ReadingType)) return NULL;
     PyObject *reference = OBJECT(entry, ENTRY_REFERENCE);
-    if (reference == NULL || !PyWeakref_Check(reference) || PyWeakref_GetObject(reference) != optimizer) return NULL;
+    if (reference == NULL || !PyWeakref_Check(reference) || referent(reference) != optimizer) return NULL;
     return entry;
 }
 
@@ -242,7 +242,7 @@ static long long oldest_in_use(PyObject *entries) {
         PyObject *reference = watched == NULL ? NULL : OBJECT(entry, ENTRY_REFERENCE);
         if (!IS(watched, WatchedType) || reference == NULL || !PyWeakref_Check(reference)) continue;
         long long last = WHOLE(watched, WATCHED_BATCHES_AT_LAST_STEP);
-        if (PyWeakref_GetObject(reference) != Py_None && last && (!oldest || last < oldest)) oldest = last;
+        if (referent(reference) != Py_None && last && (!oldest || last < oldest)) oldest = last;
     }
     return oldest;
 }

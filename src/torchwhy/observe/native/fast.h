@@ -38,6 +38,19 @@ extern PyTypeObject StateType, DroppedType, CruiseType, EntryType, WatchedType, 
 #define REAL(thing, field) (RECORD(thing)->real[field])
 #define FLAG(thing, field) (RECORD(thing)->flag[field])
 
+/* The object of a weak reference, borrowed from whoever keeps it alive; None if it is gone. */
+static inline PyObject *referent(PyObject *reference) {
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *object = NULL;
+    int found = PyWeakref_GetRef(reference, &object);
+    if (found < 0) PyErr_Clear();
+    Py_XDECREF(object);
+    return found > 0 ? object : Py_None;
+#else
+    return PyWeakref_GetObject(reference);
+#endif
+}
+
 enum { STATE_LOSSES, STATE_LAST_READ, STATE_TOLD_SHAPES, STATE_DROPPED };
 enum { STATE_STEP, STATE_BACKWARDS, STATE_NEXT_NODE_BEFORE, STATE_NEXT_NODE };
 enum { STATE_BEGAN };

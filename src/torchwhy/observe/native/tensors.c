@@ -184,7 +184,7 @@ int copy_memory(PyObject *copies, PyObject *references) {
         View from, to;
         int64_t bytes;
         if (!PyWeakref_CheckRef(reference)) return 0;
-        if (!take_view(PyWeakref_GetObject(reference), &from) || !take_view(PyList_GET_ITEM(copies, i), &to)) return 0;
+        if (!take_view(referent(reference), &from) || !take_view(PyList_GET_ITEM(copies, i), &to)) return 0;
         if (!are_alike(&from, &to, &bytes)) return 0;
         if (bytes > 0) memcpy((char *)to.data + to.byte_offset, (const char *)from.data + from.byte_offset, (size_t)bytes);
     }
