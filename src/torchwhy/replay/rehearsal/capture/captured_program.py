@@ -244,13 +244,13 @@ def _filler(value: Any) -> Filler | None:
     fillers = [(place, filler) for place, filler in found if filler is not None]
     if not fillers:
         return None
-    make = value._make if has_names else type(value)
+    kind = type(value)
 
     def fill(sources: Sources) -> Any:
         filled = template.copy()
         for place, filler in fillers:
             filled[place] = filler(sources)
-        return make(filled)
+        return kind(*filled) if has_names else kind(filled)
 
     return fill
 

@@ -49,8 +49,9 @@ def ask(steps: CapturedSteps) -> Answer:
     facts: dict[str, Any] = {}
     for updates in UPDATES:
         best = partial(_best, weights, trained, steps, updates=updates)
-        facts = {**_compared(batches, best), "enough": batches.is_enough}
-        if _is_better(facts) or not batches.is_enough:
+        is_last = updates == UPDATES[-1] or not batches.is_enough
+        facts = {**_compared(batches, best, in_full=is_last), "enough": batches.is_enough}
+        if _is_better(facts["true"], facts["exchanged"]) or not batches.is_enough:
             break
     else:
         facts |= _controls(batches.mixed, inputs, targets, best)
@@ -61,10 +62,17 @@ def ask(steps: CapturedSteps) -> Answer:
     return Answer(facts, places)
 
 
-def _compared(batches: LabelledBatches, best: Best) -> dict[str, Any]:
-    """Return the losses on held-out batches with labels as they are, and exchanged."""
+def _compared(batches: LabelledBatches, best: Best, *, in_full: bool) -> dict[str, Any]:
+    """Return the losses on held-out batches with labels as they are, and exchanged.
+
+    If not `in_full`, the first exchange that leaves the labels no better is the last: further ones would not, either.
+    """
     true, fitted = best(batches.train, batches.held)
-    wrong = [best(batches.exchanged(_seeded(draw)), batches.held)[0] for draw in range(EXCHANGES)]
+    wrong: list[float] = []
+    for draw in range(EXCHANGES):
+        wrong.append(best(batches.exchanged(_seeded(draw)), batches.held)[0])
+        if not in_full and not _is_better(true, wrong):
+            break
     return {
         "true": true,
         "exchanged": wrong,
@@ -74,10 +82,9 @@ def _compared(batches: LabelledBatches, best: Best) -> dict[str, Any]:
     }
 
 
-def _is_better(facts: dict[str, Any]) -> bool:
+def _is_better(true: float, exchanged: Sequence[float]) -> bool:
     """Tell whether the labels beat all exchanged ones by more than these differ."""
-    wrong = facts["exchanged"]
-    return bool(facts["true"] < min(wrong) - (max(wrong) - min(wrong)))
+    return true < min(exchanged) - (max(exchanged) - min(exchanged))
 
 
 def _relations(
