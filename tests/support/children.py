@@ -92,7 +92,7 @@ class Zygote:
         return Ended(got["exit_code"], got["timed_out"], got["seconds"])
 
     def close(self) -> None:
-        """End the zygote; programs that still run are ended by their own keepers."""
+        """End the zygote, and with it the programs that still run."""
         self._requests.close()
         self._process.wait(timeout=10)
         self._answers.close()

@@ -14,6 +14,7 @@ import linecache
 import os
 import pkgutil
 import random
+import select
 import signal
 import sys
 import threading
@@ -22,6 +23,7 @@ import types
 import weakref
 from contextlib import suppress
 from importlib import import_module
+from math import inf
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -40,6 +42,7 @@ WITHOUT_TORCH = ("torchwhy.record", "torchwhy.source")
 WATCHING = ("torchwhy.observe", "torchwhy.replay")
 NOT_IMPORTED = ("sitecustomize", "__main__")
 SEED = 20240229
+MOST_READ = 65536
 COLD = (
     "TORCHWHY_TEST_COLD"  # in the zygote's environment: each child imports what watches by itself
 )
@@ -49,19 +52,35 @@ LACKS = (
 
 
 def serve() -> None:
-    """Fork a keeper per request until stdin ends; the keeper forks the program, so nobody waits for anybody."""
+    """Fork a program per request until stdin ends, and answer when it has ended; nobody waits for anybody."""
     answers = os.dup(1)
     os.set_inheritable(answers, False)
     os.dup2(2, 1)
     linecache.cache.pop("<string>", None)  # Python 3.13 keeps the text that started us.
     import_what_every_program_needs()
     make_forks_cheap()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    ended, wake = os.pipe()
+    for end in (ended, wake):
+        os.set_blocking(end, False)
+    signal.set_wakeup_fd(wake)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
     os.write(answers, encode(READY))
-    for line in sys.stdin:
-        request = json.loads(line)
-        if os.fork() == 0:
-            keep(request, answers)
+    programs: list[Program] = []
+    unread = b""
+    while True:
+        wait = min((program.due for program in programs), default=inf) - time.monotonic()
+        ready, _, _ = select.select([0, ended], [], [], None if wait == inf else max(wait, 0))
+        if ended in ready:
+            os.read(ended, MOST_READ)
+        programs = [program for program in programs if not program.is_over(answers)]
+        if 0 in ready:
+            got = os.read(0, MOST_READ)
+            if not got:
+                break
+            *lines, unread = (unread + got).split(b"\n")
+            programs += [Program(json.loads(line), (answers, ended, wake)) for line in lines]
+    for program in programs:
+        kill_group(program.process)
 
 
 def import_what_every_program_needs() -> None:
@@ -93,42 +112,50 @@ def make_forks_cheap() -> None:
         known.atexit = False
 
 
-def keep(request: dict[str, Any], answers: int) -> NoReturn:
-    """Run the program in a child of its own, end its whole process group at the time limit, and answer."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    started = time.monotonic()
-    program = os.fork()
-    if program == 0:
-        os.close(answers)
-        run(request)
-    late = False
+class Program:
+    """A program that runs: it gets its signal in time, and its whole process group ends at the limit."""
 
-    def stop(*_: object) -> None:
-        nonlocal late
-        late = True
-        kill_group(program)
+    def __init__(self, request: dict[str, Any], ours: tuple[int, ...]) -> None:
+        self._request = request
+        self._signal = request["signal"]
+        self._started = time.monotonic()
+        self._is_late = False
+        self.due = (
+            self._started + request["limit_seconds" if self._signal is None else "after_seconds"]
+        )
+        self.process = os.fork()
+        if self.process == 0:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for descriptor in ours:
+                os.close(descriptor)
+            run(request)
 
-    def hit(*_: object) -> None:
-        with suppress(ProcessLookupError):  # It ended before its timer was stopped.
-            os.kill(program, request["signal"])
-        signal.signal(signal.SIGALRM, stop)
-        signal.setitimer(signal.ITIMER_REAL, request["limit_seconds"])
+    def is_over(self, answers: int) -> bool:
+        """Tell whether it has ended, and answer then; do to it what is due."""
+        process, status = os.waitpid(self.process, os.WNOHANG)
+        if process == 0:
+            if time.monotonic() >= self.due:
+                self._do_what_is_due()
+            return False
+        kill_group(self.process)
+        answer = {
+            "id": self._request["id"],
+            "exit_code": os.waitstatus_to_exitcode(status),
+            "timed_out": self._is_late,
+            "seconds": time.monotonic() - self._started,
+        }
+        os.write(answers, encode(answer))
+        return True
 
-    is_hit = request["signal"] is not None
-    signal.signal(signal.SIGALRM, hit if is_hit else stop)
-    first = request["after_seconds"] if is_hit else request["limit_seconds"]
-    signal.setitimer(signal.ITIMER_REAL, first)
-    _, status = os.waitpid(program, 0)
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    kill_group(program)
-    answer = {
-        "id": request["id"],
-        "exit_code": os.waitstatus_to_exitcode(status),
-        "timed_out": late,
-        "seconds": time.monotonic() - started,
-    }
-    os.write(answers, encode(answer))
-    os._exit(0)
+    def _do_what_is_due(self) -> None:
+        if self._signal is None:
+            self._is_late, self.due = True, inf
+            kill_group(self.process)
+            return
+        os.kill(self.process, self._signal)
+        self._signal = None
+        self.due = time.monotonic() + self._request["limit_seconds"]
 
 
 def kill_group(program: int) -> None:
@@ -139,7 +166,6 @@ def kill_group(program: int) -> None:
 
 def run(request: dict[str, Any]) -> NoReturn:
     """Become a fresh interpreter that runs one script under torchwhy, and exit as it would."""
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
     os.setsid()
     os.chdir(request["directory"])
     redirect(Path(request["output"]))
@@ -211,7 +237,7 @@ def leave(code: int) -> NoReturn:
 
 
 def encode(answer: dict[str, Any]) -> bytes:
-    """Return one line; it is shorter than PIPE_BUF, so lines of several keepers never mix."""
+    """Return one line."""
     return json.dumps(answer).encode() + b"\n"
 
 
