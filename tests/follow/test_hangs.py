@@ -59,7 +59,7 @@ class TestRealRanks:
         assert not any(map(lives, pids))
 
     def test_rank_that_waits_for_a_long_evaluation_is_no_error(self, tmp_path):
-        code, told, recorded = run(tmp_path, "--hang", "2", "--", "evaluates", "6")
+        code, told, recorded = run(tmp_path, "--hang", "2", "--", "evaluates", "err")
 
         assert code == 0
         assert "error" not in told
