@@ -158,6 +158,7 @@ def test_without_scripts_the_charts_are_there(browser, address_of):
     assert tab.page.locator(".vega svg").count() == 0
 
 
+@pytest.mark.slow
 def test_a_large_page_draws_each_chart_in_a_task_of_its_own(browser, address_of):
     tab = browser.new_page()
     browser.start_tracing(page=tab, categories=["disabled-by-default-devtools.timeline"])
