@@ -157,6 +157,8 @@ class CaptureMode(PausableMode):
         given = flat_tensors((args, kwargs))
         if not any(map(log.depends, given)):
             return None
+        if any(one.is_nested for one in given):  # attention makes them of padded rows in eval mode
+            raise CannotCapture("it computes with nested tensors")
         if not torch.is_grad_enabled():
             self._rows.evaluate(given, self._is_of_parameter)
         written = written_by(info, args, kwargs) if info.writes else []

@@ -41,6 +41,8 @@ class Geometry(NamedTuple):
 
 def geometry_of(tensor: torch.Tensor) -> Geometry:
     """Return how a tensor lies in its memory."""
+    if tensor.is_nested:
+        raise CannotCapture("it computes with nested tensors")
     return Geometry(
         tuple(tensor.shape), tuple(tensor.stride()), int(tensor.storage_offset()), tensor.dtype
     )
