@@ -18,7 +18,7 @@ from torchwhy.detect.views.training.overshoot import loss_curve
 from torchwhy.detect.views.training.training import Training, trainings
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, Fix, SourceSpan
-from torchwhy.record.learning import GraphOperation, LossRoot, ParameterCensus
+from torchwhy.record.learning import GraphOperation, LossRoot, ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
 from torchwhy.source.edits import Source
 
@@ -141,7 +141,8 @@ class LossMaximised(Detector):
             yield self.found(
                 trace,
                 diagnosis,
-                severity="error",
+                # What was loaded may be meant to forget.
+                severity="note" if _was_trained(trace, training) else "error",
                 step=training.first_step,
                 location=training.made.location if by_optimizer else root.location,
                 evidence=[loss_curve(training)],
@@ -237,11 +238,19 @@ def _is_judged_by_another(trace: Trace, graph: ForwardGraph, error: GraphOperati
 
 def _trains_a_model(trace: Trace, training: Training) -> bool:
     """Tell whether the optimizer holds weights of modules; an attack enlarges the error through the input alone."""
-    held = [
+    return any(one.module is not None for one in _held_by(trace, training))
+
+
+def _was_trained(trace: Trace, training: Training) -> bool:
+    """Tell whether all weights of an optimizer were loaded."""
+    return all(one.written_by == "loaded" for one in _held_by(trace, training))
+
+
+def _held_by(trace: Trace, training: Training) -> list[ParameterSeen]:
+    return [
         one
         for census in trace.of(ParameterCensus)
         if census.optimizer == training.made.index
         for one in census.parameters
         if one.in_optimizer
     ]
-    return any(one.module is not None for one in held)
