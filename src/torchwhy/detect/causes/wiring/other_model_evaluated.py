@@ -8,7 +8,7 @@ from torchwhy.detect.views.graph.graph_queries import ForwardGraph
 from torchwhy.detect.views.training.model_modes import training_modes
 from torchwhy.diagnosis import Diagnosis
 from torchwhy.finding import Evidence, Finding, SourceSpan
-from torchwhy.record.learning import Evaluated, ForwardModes, ParameterCensus
+from torchwhy.record.learning import Evaluated, ForwardModes, ParameterCensus, ParameterSeen
 from torchwhy.record.trace import Trace
 
 ENOUGH = 3  # evaluations after different numbers of training steps
@@ -84,7 +84,8 @@ class OtherModelEvaluated(Detector):
             yield self.found(
                 trace,
                 diagnosis,
-                severity="warning",
+                # Who froze the copy may compare with it.
+                severity="note" if _is_frozen(trace, place.path) else "warning",
                 step=curve.steps[0],
                 location=place.location,
                 symptom_at=curve.location,
@@ -112,8 +113,7 @@ def _feeds_loss(trace: Trace, evaluated: str) -> bool:
 
 def _is_copy(trace: Trace, evaluated: str, trained: str) -> bool:
     """Tell whether a model had the parameters of another one, with the same values, before the first step."""
-    census = next(iter(trace.of(ParameterCensus)), None)
-    known = census.parameters if census is not None else []
+    known = _known(trace)
     one, other = (
         [
             (seen.name.removeprefix(f"{path}."), seen.shape, seen.rms)
@@ -123,6 +123,16 @@ def _is_copy(trace: Trace, evaluated: str, trained: str) -> bool:
         for path in (evaluated, trained)
     )
     return bool(one) and one == other
+
+
+def _is_frozen(trace: Trace, path: str) -> bool:
+    """Tell whether no parameter of a model required a gradient at the first step."""
+    return not any(seen.requires_grad for seen in _known(trace) if seen.model == path)
+
+
+def _known(trace: Trace) -> list[ParameterSeen]:
+    census = next(iter(trace.of(ParameterCensus)), None)
+    return census.parameters if census is not None else []
 
 
 def _evaluation_of(evaluations: list[ForwardModes], curve: Evaluated) -> ForwardModes | None:
