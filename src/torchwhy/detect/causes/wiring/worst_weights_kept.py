@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from torchwhy.detect.base import Detector
 from torchwhy.detect.checks.standing_questions import KEPT_WEIGHTS
 from torchwhy.diagnosis import Diagnosis
-from torchwhy.finding import Evidence, Finding, SourceSpan
+from torchwhy.finding import Evidence, Finding, Severity, SourceSpan
 from torchwhy.record.learning import Evaluated
 from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import AliasLoaded, KeptLoaded
@@ -57,7 +57,8 @@ class WorstWeightsKept(Detector):
             curve = next((one for one in trace.of(Evaluated) if _is_worst(one, loaded)), None)
             if curve is None or loaded.step <= last_step or not _is_chosen(trace, loaded):
                 continue
-            if _is_changed(trace, curve):
+            severity = None if _is_changed(trace, curve) else _certainty(trace, curve, loaded)
+            if severity is None:
                 continue
             diagnosis = WorstKept(
                 taken_step=loaded.taken_step,
@@ -71,7 +72,7 @@ class WorstWeightsKept(Detector):
             yield self.found(
                 trace,
                 diagnosis,
-                severity="warning",
+                severity=severity,
                 step=loaded.taken_step,
                 location=loaded.taken_at,
                 symptom_at=loaded.location,
@@ -81,19 +82,43 @@ class WorstWeightsKept(Detector):
 
 def _is_chosen(trace: Trace, loaded: KeptLoaded) -> bool:
     """Tell whether a comparison of sizes decides whether the weights are taken; others are kept for their own sake."""
+    return any(
+        isinstance(part, ast.Gt | ast.GtE | ast.Lt | ast.LtE) for part in _condition(trace, loaded)
+    )
+
+
+def _condition(trace: Trace, loaded: KeptLoaded) -> list[ast.AST]:
+    """Return the parts of the conditions under which the weights are taken."""
     place = loaded.taken_at
     source = trace.files.get(place.file) if place is not None else None
     statement = (
         source.statement_at(place.line) if source is not None and place is not None else None
     )
     if source is None or statement is None:
-        return False
-    return any(
-        isinstance(part, ast.Gt | ast.GtE | ast.Lt | ast.LtE)
-        for around in source.around(statement)
-        if isinstance(around, ast.If)
-        for part in ast.walk(around.test)
+        return []
+    conditions = [one.test for one in source.around(statement) if isinstance(one, ast.If)]
+    return [part for test in conditions for part in ast.walk(test)]
+
+
+def _certainty(trace: Trace, curve: Evaluated, loaded: KeptLoaded) -> Severity | None:
+    """Return how sure it is that the loss decides; a model may be chosen by its accuracy, while its loss falls on."""
+    source = trace.files.get(curve.location.file)
+    read = source.statement_at(curve.location.line) if source is not None else None
+    compared = {one.id for one in _condition(trace, loaded) if isinstance(one, ast.Name)}
+    names = {
+        one.id
+        for target in (read.targets if isinstance(read, ast.Assign) else ())
+        for one in ast.walk(target)
+        if isinstance(one, ast.Name)
+    }
+    if names & compared:
+        return "warning"
+    taken = loaded.taken_at
+    is_beside = taken is not None and (taken.file, taken.function) == (
+        curve.location.file,
+        curve.location.function,
     )
+    return None if names and is_beside else "note"
 
 
 def _is_changed(trace: Trace, curve: Evaluated) -> bool:
