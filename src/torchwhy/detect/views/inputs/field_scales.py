@@ -18,6 +18,7 @@ PIXEL, WHITE = 255.0, 1.0  # largest values of a picture
 BRIGHT = 0.8  # A picture reaches at least this share of the largest value.
 STANDARD = 0.25  # How far mean 0 and standard deviation 1 of a standardised column may be missed.
 UNEVEN = 3.0  # The scales of raw columns differ by more than this.
+CHANCE = 3.0  # times √(ln columns / rows), twice the range of deviations that normal columns of one scale have
 FEWEST_ROWS = 16
 FEWEST_COLUMNS = 3
 
@@ -108,10 +109,17 @@ class Comparison:
         if min(others) <= 0:
             return False
         factors = sorted(max(one, 1 / one) for one in others)
-        is_uneven = max(others) / min(others) >= UNEVEN
-        return is_uneven and (
-            factors[len(factors) // 2] >= FACTOR or shifts[len(shifts) // 2] >= SHIFT
-        )
+        scaled, moved = factors[len(factors) // 2] >= FACTOR, shifts[len(shifts) // 2] >= SHIFT
+        spread = max(others) / min(others)
+        if spread >= UNEVEN:
+            return scaled or moved
+        return scaled and moved and spread >= self._spread_by_chance
+
+    @property
+    def _spread_by_chance(self) -> float:
+        """Return a bound of largest over smallest deviation among columns of equal scale, each of a few rows."""
+        rows, columns = self.evaluation.rows, len(self.evaluation.column_deviations)
+        return 1 + CHANCE * math.sqrt(math.log(columns) / rows)
 
 
 def compared(training: LoaderSeen, evaluation: LoaderSeen) -> list[Comparison]:
