@@ -12,6 +12,7 @@ from torchwhy.finding import Evidence, Finding, Severity
 from torchwhy.record.kept.kept_state import CheckpointEntry, CheckpointMet, CheckpointRead
 from torchwhy.record.trace import Trace
 from torchwhy.record.wiring import SchedulerSeen
+from torchwhy.source.analyses.constructors import only_call
 
 SAME = 1e-9  # Relative difference of settings that are the same.
 JUMP = 1.5  # Between the saved learning rate and the one of the first steps; one step of a schedule is less.
@@ -73,6 +74,32 @@ class SchedulerNotRestored(Diagnosis):
         )
 
 
+class RateNotRestored(Diagnosis):
+    """The schedule goes on, but the first steps run with its initial learning rate."""
+
+    scheduler: str
+    position: int
+    saved_rate: float
+    rate: float
+    next_rate: float
+    steps: int
+    message = (
+        "the learning rate jumps from {saved_rate:g} to {rate:g}, although {scheduler} goes on where it was: making a "
+        "scheduler after the optimizer's state is loaded sets the rate back to its initial value"
+    )
+    advice = (
+        "make the scheduler first and load the optimizer's state after it, or load that state once more after the "
+        "scheduler's"
+    )
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence(
+            f"{self.steps} optimizer steps ran at that rate; then the first step of the scheduler, which is at "
+            f"{self.position}, set it to {self.next_rate:g}",
+            value=self.next_rate,
+        )
+
+
 class StateNotRestored(Detector):
     """Training goes on from a checkpoint and leaves a part of it behind."""
 
@@ -117,12 +144,30 @@ class StateNotRestored(Detector):
         seen = next(
             (one for one in trace.of(SchedulerSeen) if one.optimizer == met.optimizer), None
         )
-        if entry is None or seen is None or not met.kept or not 0 <= seen.position < entry.position:
+        if entry is None or seen is None or not met.kept or seen.position < 0:
             return
         before = max(saved.rates, default=0.0)
         rates = [max(one.rates) for one in steps if one.rates]
         rate = max(rates[:3], default=0.0)
         if not before or not rate or 1 / JUMP < rate / before < JUMP:
+            return
+        if seen.position >= entry.position:
+            after = next((one for one in rates if one != rates[0]), rates[0])
+            is_initial = any(math.isclose(rate, one, rel_tol=SAME) for one in saved.initial_rates)
+            if is_initial and rates[0] == rate >= JUMP * after:
+                yield self._rate(
+                    trace,
+                    read,
+                    met,
+                    RateNotRestored(
+                        scheduler=seen.kind,
+                        position=seen.position,
+                        saved_rate=before,
+                        rate=rate,
+                        next_rate=after,
+                        steps=seen.optimizer_steps,
+                    ),
+                )
             return
         diagnosis = SchedulerNotRestored(
             key=entry.key,
@@ -134,6 +179,14 @@ class StateNotRestored(Detector):
         )
         yield self.found(
             trace, diagnosis, severity="warning", step=met.step, location=read.location
+        )
+
+    def _rate(
+        self, trace: Trace, read: CheckpointRead, met: CheckpointMet, diagnosis: RateNotRestored
+    ) -> Finding:
+        made = only_call(trace.files.values(), diagnosis.scheduler)
+        return self.found(
+            trace, diagnosis, severity="warning", step=met.step, location=made or read.location
         )
 
 
