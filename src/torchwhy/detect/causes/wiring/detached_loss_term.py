@@ -60,6 +60,22 @@ class TermWithoutGraph(Diagnosis):
         )
 
 
+class ComparedWithItself(Diagnosis):
+    """A term of the loss is the difference of two equal computations."""
+
+    expression: str
+    loss_at: SourceSpan | None
+    seen_at: int
+    message = (
+        "a term of the loss is always 0: {expression} compares a value with the same value computed once more, "
+        "and neither side has a graph"
+    )
+    advice = "put the output of the model that trains on one side"
+
+    def evidence(self) -> Iterator[Evidence]:
+        yield Evidence("the loss adds it here", step=self.seen_at, location=self.loss_at)
+
+
 class NumberDetached(Diagnosis):
     """The program detaches a finished number before it adds it to the loss, as for a value that is only shown."""
 
@@ -95,6 +111,15 @@ class DetachedLossTerm(Detector):
 
     def _finding(self, trace: Trace, cut: CutTerm) -> Finding:
         term = expression_of(cut.term.location, "it")
+        if cut.how == "itself":
+            itself = ComparedWithItself(
+                expression=expression_of(cut.place, term),
+                loss_at=cut.joins.location,
+                seen_at=cut.joins.step,
+            )
+            return self.found(
+                trace, itself, severity="warning", step=cut.joins.step, location=cut.place
+            )
         meant: Diagnosis | None = None
         if cut.how == "number":
             meant = NumberDetached(term=expression_of(cut.place, term))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of, elements
+from torchwhy.detect.views.losses.self_comparisons import compared_with_itself
 from torchwhy.finding import SourceSpan
 from torchwhy.plain_data import dataclass
 from torchwhy.record.events import OptimizerDescribed, OptimizerMade, Step
@@ -26,15 +27,15 @@ REAL = ("float", "bfloat", "complex")
 WITHOUT_DECAY = {"LBFGS", "Rprop", "SparseAdam"}  # of torch
 MOST_VIEWS = 8  # of one tensor, one after another
 
-How = Literal["gradient", "detach", "number", "other"]
+How = Literal["gradient", "detach", "number", "itself", "other"]
 
 
 @dataclass(frozen=True)
 class CutTerm:
     """A term of a loss without a graph, which `joins` adds; `place` is where it left the graph.
 
-    `how` is gradient if it was computed from the result of a backward pass whose own graph was not kept, and number if
-    the program detaches the finished single number.
+    `how` is itself if it compares a value with the same value computed once more, gradient if it was computed from the
+    result of a backward pass whose own graph was not kept, and number if the program detaches the finished number.
     """
 
     root: LossRoot
@@ -58,6 +59,10 @@ def cut_terms(trace: Trace, graph: ForwardGraph) -> Iterator[CutTerm]:
         for joins, term in walk.untracked:
             if stepped.get(root.step) in decaying and _is_of_weights_alone(graph, term):
                 continue  # The optimizer decays the weights, and the loss shows their size.
+            same = compared_with_itself(graph, term)
+            if same is not None and not _is_factor_zero(graph, term):
+                yield CutTerm(root, joins, term, "itself", same.location)
+                continue
             found = _judge(walk, joins, term, owned)
             if found is not None:
                 yield CutTerm(root, joins, term, *found)
