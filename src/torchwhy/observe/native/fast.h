@@ -164,6 +164,7 @@ extern PyTypeObject EngineType, ReadType, ForwardType, ChangedType, IndexNoteTyp
 
 PyObject *begin_walks(PyObject *module, PyObject *args);
 PyObject *walked(PyObject *module, PyObject *frame);
+PyObject *named_tuple(PyObject *type, PyObject *fields); /* without running Python; takes `fields`, a tuple or NULL */
 
 typedef struct {
     PyObject *sites, *outer, *part, *issuer, *within; /* as in `CallSite`, owned */

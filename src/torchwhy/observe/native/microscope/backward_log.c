@@ -6,7 +6,7 @@
 #include "../fast.h"
 #include <structmember.h>
 
-enum { MICROSCOPE, BIRTHS, RUNNING, WAITING, INFO_OF, CALL_SITE_OF, LOOK, WEAK, CURRENT_NODE, WRITERS, LOGGED, CALL_SITE, CODE, FIELDS };
+enum { MICROSCOPE, BIRTHS, RUNNING, WAITING, INFO_OF, CALL_SITE_OF, LOOK, WEAK, CURRENT_NODE, WRITERS, LOGGED, INFOS, CALL_SITE, CODE, FIELDS };
 
 typedef struct {
     PyObject_HEAD
@@ -29,7 +29,8 @@ static int log_init(BackwardLog *self, PyObject *args, PyObject *keywords) {
         Py_XSETREF(self->field[i], given[i]);
     }
     Py_XSETREF(self->field[LOGGED], PyList_New(0));
-    return self->field[LOGGED] == NULL ? -1 : 0;
+    Py_XSETREF(self->field[INFOS], PyDict_New());
+    return self->field[LOGGED] == NULL || self->field[INFOS] == NULL ? -1 : 0;
 }
 
 static int log_traverse(BackwardLog *self, visitproc visit, void *arg) {
@@ -169,13 +170,30 @@ static int takes_bad(BackwardLog *self, PyObject *args, PyObject *keywords) {
     return bad;
 }
 
+/* What an operation is, a new reference. Python's own hash of an operation takes as long as the rest of the look. */
+static PyObject *info_of(BackwardLog *self, PyObject *function) {
+    PyObject *key = PyLong_FromVoidPtr(function), *known = key == NULL ? NULL : PyDict_GetItemWithError(self->field[INFOS], key);
+    if (known == NULL && key != NULL && !PyErr_Occurred()) {
+        PyObject *info = PyObject_CallOneArg(self->field[INFO_OF], function);
+        PyObject *kept = info == NULL ? NULL : PyTuple_Pack(2, info, function); /* whose address is the key */
+        if (kept != NULL && PyDict_SetItem(self->field[INFOS], key, kept) == 0) known = kept;
+        Py_XDECREF(kept);
+        Py_XDECREF(info);
+    }
+    Py_XDECREF(key);
+    if (known == NULL) return NULL;
+    PyObject *info = PyTuple_GET_ITEM(known, 0);
+    Py_INCREF(info);
+    return info;
+}
+
 /* Return the node being differentiated and the operation's info, if it may be ordinary; new references. */
 static int may_run(BackwardLog *self, PyObject *function, PyObject **node, PyObject **info) {
     if (PyList_GET_SIZE(self->field[RUNNING]) || PyList_GET_SIZE(self->field[WAITING]))
         return 0;
     *node = PyObject_CallNoArgs(self->field[CURRENT_NODE]);
     if (*node != NULL && *node != Py_None && !is_recorded(self)) {
-        *info = PyObject_CallOneArg(self->field[INFO_OF], function);
+        *info = info_of(self, function);
         if (*info != NULL && truth(*info, NAME(is_ordinary)) == 1) return 1;
     }
     Py_CLEAR(*node);

@@ -8,6 +8,8 @@ static PyObject *parts;                                /* the part of each file 
 static PyObject *user, *library, *plain_torch, *data, *own;
 static PyObject *dispatch, *function; /* methods by which modes and tensor subclasses hand an operation on */
 
+static void forget_sites(void);
+
 PyObject *begin_walks(PyObject *module, PyObject *args) {
     PyObject *site, *part, *entry;
     (void)module;
@@ -24,6 +26,7 @@ PyObject *begin_walks(PyObject *module, PyObject *args) {
     PyObject *empty = PyDict_New();
     if (empty == NULL || user == NULL || library == NULL || plain_torch == NULL || data == NULL || own == NULL) return NULL;
     if (dispatch == NULL || function == NULL) return NULL;
+    forget_sites();
     Py_INCREF(site);
     Py_INCREF(part);
     Py_INCREF(entry);
@@ -47,13 +50,50 @@ static PyObject *part_at(PyCodeObject *code) {
     return kept < 0 ? NULL : found;
 }
 
+PyObject *named_tuple(PyObject *type, PyObject *fields) {
+    PyObject *given = NULL, *made = NULL;
+    if (fields != NULL && PyType_Check(type) && PyType_IsSubtype((PyTypeObject *)type, &PyTuple_Type)) {
+        given = PyTuple_Pack(1, fields);
+        made = given == NULL ? NULL : PyTuple_Type.tp_new((PyTypeObject *)type, given, NULL);
+    } else if (fields != NULL) {
+        PyErr_SetString(PyExc_TypeError, "no kind of tuple");
+    }
+    Py_XDECREF(given);
+    Py_XDECREF(fields);
+    return made;
+}
+
+/* The sites of recent frames: operation after operation passes through the same ones. Each keeps its code alive, so that
+   no other code gets its address. */
+enum { RECENT_SITES = 256 };
+static struct {
+    PyCodeObject *code;
+    int instruction;
+    PyObject *site;
+} recent[RECENT_SITES];
+
+static void forget_sites(void) {
+    for (int i = 0; i < RECENT_SITES; i++) {
+        recent[i].code = NULL;
+        Py_CLEAR(recent[i].site);
+    }
+}
+
+/* A borrowed reference. */
+static PyObject *site_of(PyCodeObject *code, int instruction) {
+    int place = (int)((((uintptr_t)code >> 4) + (uintptr_t)instruction * 31) % RECENT_SITES);
+    if (recent[place].site != NULL && recent[place].code == code && recent[place].instruction == instruction) return recent[place].site;
+    PyObject *site = named_tuple(site_type, Py_BuildValue("(Oi)", (PyObject *)code, instruction));
+    if (site == NULL) return NULL;
+    recent[place].code = code;
+    recent[place].instruction = instruction;
+    Py_XSETREF(recent[place].site, site);
+    return site;
+}
+
 static int add_site(PyObject *sites, PyCodeObject *code, PyFrameObject *frame) {
-    PyObject *instruction = PyLong_FromLong(PyFrame_GetLasti(frame));
-    PyObject *site = instruction == NULL ? NULL : PyObject_CallFunctionObjArgs(site_type, (PyObject *)code, instruction, NULL);
-    int added = site == NULL ? -1 : PyList_Append(sites, site);
-    Py_XDECREF(instruction);
-    Py_XDECREF(site);
-    return added;
+    PyObject *site = site_of(code, PyFrame_GetLasti(frame));
+    return site == NULL ? -1 : PyList_Append(sites, site);
 }
 
 typedef struct {

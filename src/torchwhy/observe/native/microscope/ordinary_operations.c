@@ -332,8 +332,8 @@ static PyObject *data_operand_of(Operations *self, const Seen *seen, int positio
     PyObject *address = PyLong_FromLongLong((long long)(intptr_t)seen->layout.data);
     PyObject *batch = address == NULL ? NULL : PyObject_CallOneArg(self->field[BATCH_AT], address);
     if (batch != NULL)
-        found = PyObject_CallFunction(self->field[DATA_OPERAND], "iOLLLiO", position, address, (long long)seen->layout.size[0],
-                                      first * width, extent * width, seen->layout.dimensions, batch);
+        found = named_tuple(self->field[DATA_OPERAND], Py_BuildValue("(iOLLLiO)", position, address, (long long)seen->layout.size[0],
+                                                                     first * width, extent * width, seen->layout.dimensions, batch));
     Py_XDECREF(address);
     Py_XDECREF(batch);
     return found;
