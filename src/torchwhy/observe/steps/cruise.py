@@ -104,7 +104,7 @@ class Cruise(CruiseRecord):
         self._shapes_told = 0
 
     def around_backward(
-        self, thoroughly: Callable[..., object], knows_closure: Callable[[], bool]
+        self, thoroughly: Callable[..., object], knows_closure: Callable[..., bool]
     ) -> Callable[..., object]:
         """Return what is called before a backward pass; one in a closure that is known well is quick, too."""
         state, scale, modes = self._state, self._scale, self._modes
@@ -117,7 +117,7 @@ class Cruise(CruiseRecord):
             is_timed = state.backwards % TIMED == 0
             began = thread_time() if is_timed else 0.0
             hides = dispatch_depth() or is_profiling()
-            is_quick = not hides and (self.on or knows_closure())
+            is_quick = not hides and (self.on or knows_closure(accumulates=accumulates))
             loss = outputs[0] if is_quick and len(outputs) == 1 else None
             if type(loss) is not torch.Tensor:
                 thoroughly(outputs, accumulates=accumulates)

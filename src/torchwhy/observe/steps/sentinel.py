@@ -79,6 +79,7 @@ class Sentinel:
         self._listeners = listeners
         self._rerun_step = rerun_step
         self._step_ended = step_ended
+        self._known_closure: tuple[int, int] | None = None  # step and backward pass
         self.compiled_steps = CompiledSteps(state, optimizers, self.compiled_step)
 
     def compiled_step(
@@ -120,14 +121,23 @@ class Sentinel:
         elif self._scale.scaler is not None and accumulates:
             self._judge_scaled(roots)
 
-    def knows_closure(self) -> bool:
-        """Tell whether a step with a closure is under way, of which one more backward pass tells nothing new."""
+    def knows_closure(self, *, accumulates: bool) -> bool:
+        """Tell whether a step with a closure is under way, of which one more backward pass tells nothing new.
+
+        If the loss needs gradients of its own, all of them get the answer of the first.
+        """
         state, check = self._state, self._state.open_check
-        quiet = self._handlers.current.quiet
+        if check is None or not check.has_closure:
+            return False
+        if accumulates or self._known_closure != (check.step, state.backwards):
+            knows = self._knows_closure(check)
+            self._known_closure = (check.step, state.backwards) if knows else None
+        return self._known_closure is not None
+
+    def _knows_closure(self, check: Check) -> bool:
+        state, quiet = self._state, self._handlers.current.quiet
         return (
-            check is not None
-            and check.has_closure
-            and check.watched is not None
+            check.watched is not None
             and quiet is not None
             and not (state.frozen or state.in_compiled_code)
             and self._scale.scaler is None

@@ -150,12 +150,14 @@ class ModeCounter(ModesRecord):
 
     def gradient_ran(self, roots: list[torch.Tensor]) -> None:
         """Note which forwards `torch.autograd.grad` goes through; they may feed the next loss as well."""
+        if all(tally.feeds or tally.asked >= LOOKS for tally, _ in self._recent):
+            return
         entries = list(self._recent)
-        if waiting := {tally for tally, _ in entries if not tally.feeds and tally.asked < LOOKS}:
-            _find_feeding(entries, roots)
-            # Inner steps ask often before the loss that the other forwards feed.
-            for tally in waiting:
-                tally.asked += 1
+        waiting = {tally for tally, _ in entries if not tally.feeds and tally.asked < LOOKS}
+        _find_feeding(entries, roots)
+        # Inner steps ask often before the loss that the other forwards feed.
+        for tally in waiting:
+            tally.asked += 1
 
     @contextmanager
     def paused(self) -> Iterator[None]:
