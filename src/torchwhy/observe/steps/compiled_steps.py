@@ -1,12 +1,16 @@
 """Counts the steps of optimizers that are part of compiled code, which no hook sees.
 
-If the weights of an optimizer changed while compiled code ran, and it has never made a step of its own, compiled code
-has made one. Its loss is known if the backward pass is not compiled, too; its weights are checked now and then.
+If the weights and the state of an optimizer changed while compiled code ran, and it has never made a step of its own,
+compiled code has made one; weights alone are also initialised or clamped. One without state steps at most once after a
+backward pass. The loss is known if the backward pass is not compiled, too; weights are checked now and then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
+
+import torch
 
 from torchwhy.observe.optimizers.watched_optimizers import WatchedOptimizer, WatchedOptimizers
 from torchwhy.observe.steps import gradients
@@ -31,14 +35,15 @@ class CompiledSteps:
         self._state = state
         self._optimizers = optimizers
         self._made = made
-        self._marks: dict[int, int] = {}
+        self._marks: dict[int, tuple[int, list[Any]]] = {}  # versions of weights, and the state
+        self._backwards: dict[int, int] = {}  # passes at the last step
         self._counted: dict[int, int] = {}
         self._checked: dict[int, int] = {}  # the last step after which the weights were finite
 
     def code_begins(self) -> None:
         """Remember the versions of the weights."""
         self._state.in_compiled_code = True
-        self._marks = {w.index: _version(w) for w in self._optimizers.all() if self._is_unseen(w)}
+        self._marks = {w.index: _mark(w) for w in self._optimizers.all() if self._is_unseen(w)}
 
     def code_ends(self) -> None:
         """Count a step for each optimizer whose weights changed."""
@@ -53,8 +58,14 @@ class CompiledSteps:
             before = self._marks.get(watched.index)
             if before is None or not self._is_unseen(watched):
                 continue
-            now = self._marks[watched.index] = _version(watched)
-            if now != before:
+            now = self._marks[watched.index] = _mark(watched)
+            (weights, state), passes = now, self._state.backwards
+            if weights == before[0]:
+                continue
+            if state != before[1] or (
+                not state and passes != self._backwards.get(watched.index, 0)
+            ):
+                self._backwards[watched.index] = passes
                 self._count(watched)
 
     def checked_at(self, watched: WatchedOptimizer) -> int | None:
@@ -76,8 +87,16 @@ class CompiledSteps:
 
 
 @unseen
-def _version(watched: WatchedOptimizer) -> int:
-    return sum(version_of(parameter) for parameter in watched.parameters()[:2])
+def _mark(watched: WatchedOptimizer) -> tuple[int, list[Any]]:
+    parameters = watched.parameters()[:2]
+    known = getattr(watched.optimizer, "state", {})
+    values = [value for one in parameters for value in known.get(one, {}).values()]
+    state = [
+        version_of(value) if isinstance(value, torch.Tensor) else value
+        for value in values
+        if isinstance(value, (torch.Tensor, int, float))
+    ]
+    return sum(map(version_of, parameters)), state
 
 
 def _bad_weights(watched: WatchedOptimizer) -> list[str]:
