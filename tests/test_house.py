@@ -40,6 +40,7 @@ WIRING = {
 
 # Files of a watched process that read a clock, and why no answer depends on it. Bound everything else by counts.
 CLOCKS = {
+    "observe/boot/arm.py": "when the program began",
     "observe/boot/wire.py": "what start-up takes",
     "observe/guest.py": "what probes take",
     "observe/launch.py": "the supervisor: how long a run takes, and limits that the user sets",
@@ -49,7 +50,7 @@ CLOCKS = {
     "observe/steps/cruise.py": "how long steps take, and what we add",
     "observe/steps/step_events.py": "how long steps take",
     "observe/steps/training_state.py": "how long steps take",
-    "replay/experiments/curvature.py": "CPU time of one gradient: three products instead of twelve if it is long",
+    "replay/experiments/curvature.py": "CPU time of one gradient: three products at most, not twelve, if it is long",
     "replay/experiments/sample_independence.py": "what the experiment took",
     "replay/microscope/dispatch_mode.py": "what looking takes",
     "replay/rehearsal/allowance.py": "the time for questions that the user sets: one that takes longer is refused",

@@ -70,7 +70,7 @@ class Session:
     """Everything of ours that lives in the user's process."""
 
     def __init__(self, directory: Path) -> None:
-        self.began = time.perf_counter()
+        self.began = self.program_began = time.perf_counter()
         self.settings = settings = Settings.read(directory)
         self._seeds: dict[str, Any] | None = None
         secrets = secrets_of(sys.orig_argv, os.environ)
@@ -176,7 +176,7 @@ class Session:
                     stopped_by_us=self.stopped_by_us,
                     cut_short=self._cut_short,
                     own_seconds=round(self.spent_seconds, 4),
-                    wall_seconds=round(time.perf_counter() - self.began, 4),
+                    wall_seconds=round(time.perf_counter() - self.program_began, 4),
                 )
             )
         self._step_log.close()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from time import perf_counter
 
 TYPE_CHECKING = (
     False  # type checkers know the name; importing `typing` would cost every process 10 ms
@@ -15,6 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
+
+
+# Python imports this file before any of the program's; a process that is forked later begins later.
+_began, _process = perf_counter(), os.getpid()
+
+
+def program_began() -> float | None:
+    """Return when this process began; None if it was forked from one that had begun."""
+    return _began if os.getpid() == _process else None
 
 
 def arm(run_directory: str) -> None:

@@ -18,9 +18,11 @@ def begin(run_directory: str) -> Session:
     gc.disable()
     try:
         from torchwhy.observe import session
+        from torchwhy.observe.boot.arm import program_began
         from torchwhy.replay.assembly import assemble
 
         started = session.begin(run_directory, assemble)
+        started.program_began = program_began() or started.began
     finally:
         if was_on:
             _collect_as_before()
