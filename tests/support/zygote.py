@@ -58,6 +58,7 @@ def serve() -> None:
     os.dup2(2, 1)
     linecache.cache.pop("<string>", None)  # Python 3.13 keeps the text that started us.
     import_what_every_program_needs()
+    fork_by_default()
     make_forks_cheap()
     ended, wake = os.pipe()
     for end in (ended, wake):
@@ -96,6 +97,12 @@ def import_what_every_program_needs() -> None:
         for module in pkgutil.walk_packages(package.__path__, f"{stage}."):
             if not module.name.endswith(NOT_IMPORTED):
                 import_module(module.name)
+
+
+def fork_by_default() -> None:
+    """Let processes of the programs be forked: Python 3.14 would import their files again, and most have no guard."""
+    context = import_module("multiprocessing.context")
+    context._default_context._default_context = context._concrete_contexts["fork"]
 
 
 def make_forks_cheap() -> None:
