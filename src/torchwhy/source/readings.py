@@ -71,22 +71,39 @@ def is_unread(source: Source, place: SourceSpan) -> bool:
 
 
 def is_carried(source: Source, place: SourceSpan) -> bool:
-    """Tell whether a call gets a part of its own last result: `out, state = model(x, state)`."""
+    """Tell whether a call gets, beside its input, a part of its own last result: `out, state = model(x, state)`.
+
+    It is called in a loop, or the part is kept: `out, self.state = self.rnn(x, self.state)`. The part may pass through
+    another name: `out, new = model(x, state)`, then `state = new.detach()`.
+    """
     call = source.at(place)
     assigned = source.parents.get(call) if call is not None else None
     if not isinstance(call, ast.Call) or not isinstance(assigned, ast.Assign):
         return False
-    given = {
-        node.id
-        for argument in (*call.args, *(keyword.value for keyword in call.keywords))
-        for node in ast.walk(argument)
-        if isinstance(node, ast.Name)
+    values = (*call.args[1:], *(keyword.value for keyword in call.keywords))
+    given = {name for value in values for name in _names_in(value, ast.Load)}
+    results = _stored_by(assigned) if isinstance(assigned.targets[0], ast.Tuple) else set()
+    passed_on = {
+        name
+        for node in ast.walk(source.scope_of(call))
+        if isinstance(node, ast.Assign) and results & _names_in(node.value, ast.Load)
+        for name in _stored_by(node)
     }
-    return any(
-        isinstance(target, ast.Tuple)
-        and any(isinstance(one, ast.Name) and one.id in given for one in target.elts)
-        for target in assigned.targets
-    )
+    kept = given & (results | passed_on)
+    return any("." in name for name in kept) or (bool(kept) and bool(source.loops_of(call)))
+
+
+def _stored_by(assigned: ast.Assign) -> set[str]:
+    return {name for target in assigned.targets for name in _names_in(target, ast.Store)}
+
+
+def _names_in(value: ast.expr, context: type[ast.Load | ast.Store]) -> set[str]:
+    """Return the variables and attributes that an expression reads, or those that it sets."""
+    return {
+        ast.unparse(node)
+        for node in ast.walk(value)
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, context)
+    }
 
 
 def is_called_alike(source: Source, places: list[SourceSpan]) -> bool:
