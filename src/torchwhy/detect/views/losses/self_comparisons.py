@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of
+from torchwhy.detect.views.graph.graph_queries import ForwardGraph, base_of, elements
 from torchwhy.record.learning import GraphOperation
 
 DIFFERENCES = {"sub", "mse_loss", "smooth_l1_loss", "huber_loss"}
@@ -20,6 +20,8 @@ def compared_with_itself(graph: ForwardGraph, term: GraphOperation) -> GraphOper
         if base_of(operation) in DIFFERENCES and len(operation.inputs) == 2:
             one, other = operation.inputs
             is_bare = all(view < 0 for view in operation.views)
+            # Single numbers are added and taken away again to show a constant of the loss.
+            is_bare &= all(elements(shape) > 1 for shape in operation.input_shapes)
             if is_bare and one != other and _are_same(graph, one, other, DEEPEST):
                 return operation
     return None
