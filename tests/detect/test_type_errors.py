@@ -134,7 +134,7 @@ def test_float64_is_traced_to_the_expression_that_made_it():
 
     finding = scan(DtypeMismatch, event)
 
-    assert finding.message.startswith("x is float64, but the others are float32")
+    assert finding.message.startswith("x is float64, but self.weight is float32")
     assert (
         "torch.from_numpy(rows) (train.py:3) makes x; NumPy's default is float64"
         in finding.evidence[0].claim

@@ -95,11 +95,11 @@ class RetainedGraph(Detector):
             )
 
     def propose(self, finding: Finding, source: Source) -> Iterator[Fix]:
-        match finding.diagnosis:
-            case GraphsKept(parts=parts) if parts:
-                yield from memory.kept_dict_without_graph(finding.location, source, parts)
-            case _:
-                yield from memory.kept_without_graph(finding.location, source)
+        parts = finding.diagnosis.parts if isinstance(finding.diagnosis, GraphsKept) else []
+        if parts and memory.kept_name(finding.location, source) is not None:
+            yield from memory.kept_dict_without_graph(finding.location, source, parts)
+        else:
+            yield from memory.kept_without_graph(finding.location, source)
 
 
 def _graphs_in(held: Held) -> int:

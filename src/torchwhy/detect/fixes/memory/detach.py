@@ -18,8 +18,9 @@ def fix_for(held: Held) -> Fix:
         # The backward pass needs this graph, so only the author knows where to cut it.
         title = f"clear `{held.name}` after each step, or continue from `{held.name}.detach()`"
         return Fix(title, safety="show-only")
-    if held.parts:
-        return _of_parts(held)
+    item = _kept_name(held.grown_at.expression if held.grown_at is not None else None)
+    if held.parts and item is not None:
+        return _of_parts(held, item)
     scalar = held.tensors > 0 and held.bytes / held.tensors <= SCALAR_BYTES
     # Code that reads the collection may need tensors, so in that case only the graph goes.
     method = "item" if scalar and held.read_at is None else "detach"
@@ -40,9 +41,8 @@ def fix_for(held: Held) -> Fix:
     return Fix(f"keep {kept}: `{changed}`{also}", diff=diff, safety="safe")
 
 
-def _of_parts(held: Held) -> Fix:
+def _of_parts(held: Held, item: str) -> Fix:
     """Return the advice for items that hold the tensors: dicts, tuples, objects."""
-    item = _kept_name(held.grown_at.expression if held.grown_at is not None else None) or "item"
     parts = " and ".join(f"`{item}{part}`" for part in held.parts)
     graphs = "its graph" if len(held.parts) == 1 else "their graphs"
     return Fix(f"keep {parts} without {graphs}: `.detach()`", safety="show-only")

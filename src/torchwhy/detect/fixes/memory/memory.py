@@ -38,24 +38,28 @@ def kept_without_graph(place: SourceSpan | None, source: Source) -> Iterator[Fix
         yield from _detached(source, statement, parts)
 
 
+def kept_name(place: SourceSpan | None, source: Source) -> ast.Name | None:
+    """Return the one variable that the statement at a place keeps."""
+    statement = _statement(place, source)
+    kept = [] if statement is None else list(_kept(statement))
+    return kept[0] if len(kept) == 1 and isinstance(kept[0], ast.Name) else None
+
+
 def kept_dict_without_graph(
     place: SourceSpan | None, source: Source, parts: list[str]
 ) -> Iterator[Fix]:
     """Yield the fix that keeps a dict with these of its entries detached: `{**output, "loss": …}`."""
-    statement = _statement(place, source)
-    kept = (
-        [] if statement is None else [one for one in _kept(statement) if isinstance(one, ast.Name)]
-    )
+    name = kept_name(place, source)
     keys = [re.fullmatch(r"\['(\w+)'\]", part) for part in parts]
-    entries = [f'"{key[1]}": {{0}}["{key[1]}"].detach()' for key in keys if key is not None]
-    if len(kept) == 1 and len(entries) == len(parts):
-        text = "{{**{0}, " + ", ".join(entries)
-        changed = text.replace("{{", "{").replace("{0}", kept[0].id) + "}"
-        yield from source.fix(
-            f"keep the tensors without their graphs: `{changed}`",
-            source.replace(kept[0], changed),
-            safety="safe",
-        )
+    if name is None or None in keys:
+        return
+    entries = [f'"{key[1]}": {name.id}["{key[1]}"].detach()' for key in keys if key is not None]
+    changed = f"{{**{name.id}, {', '.join(entries)}}}"
+    yield from source.fix(
+        f"keep the tensors without their graphs: `{changed}`",
+        source.replace(name, changed),
+        safety="safe",
+    )
 
 
 def _statement(place: SourceSpan | None, source: Source) -> ast.stmt | None:

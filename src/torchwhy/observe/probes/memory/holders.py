@@ -170,18 +170,22 @@ def _count_item(item: Any, count: Count, depth: int) -> None:
 
 
 def graph_parts(value: Any) -> list[str]:
-    """Return where the tensors with a graph lie in the last item: `['loss']`; nothing if it is a tensor itself."""
-    base = base_of(value)
-    if base not in (list, deque, dict):
+    """Return where the tensors with a graph lie in the last item of a list: `['loss']`; nothing if it is a tensor.
+
+    Entries of a dict and lists within a list grow by themselves, so their parts do not tell what was added.
+    """
+    if base_of(value) not in (list, deque):
         return []
-    newest = reversed(dict.values(value)) if base is dict else _backwards(value)
-    last: Any = next(newest, None)
-    parts = items_of(last) if base_of(last) is not None else attributes_of(last).items()
-    name = "[{!r}]" if base_of(last) is not None else ".{}"
+    last: Any = next(_backwards(value), None)
+    base = base_of(last)
+    if is_tensor(last) or base is list:
+        return []
+    parts = items_of(last) if base is not None else attributes_of(last).items()
+    name = "[{!r}]" if base is not None else ".{}"
     found = (
         name.format(key) for key, item in parts if is_tensor(item) and grad_fn(item) is not None
     )
-    return [] if is_tensor(last) else list(islice(found, MOST_PARTS))
+    return list(islice(found, MOST_PARTS))
 
 
 def attributes_of(thing: Any) -> dict[str, Any]:
