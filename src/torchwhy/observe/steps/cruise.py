@@ -110,7 +110,7 @@ class Cruise(CruiseRecord):
         state, scale, modes = self._state, self._scale, self._modes
 
         def before_backward(outputs: Any, *, accumulates: bool) -> None:
-            if state.is_elsewhere():
+            if state.is_elsewhere() or state.in_experiment:
                 return
             if scale.scaler is not None and len(state.losses) > self._waiting:
                 self.leave()  # the scaler skips its steps, and only the thorough way finds out why

@@ -35,6 +35,7 @@ class TrainingState(StateRecord):
         self.open_check: Check | None = None  # of the step being made
         self.in_compiled_code = False  # or between two parts of it
         self.frozen = False  # a step is being repeated: nothing of it is recorded
+        self.in_experiment = False  # we differentiate the program's loss ourselves
         self.told_shapes: Any = None  # shapes of the batch that the last event with shapes had
         self.began = time.perf_counter()  # when the last step ended
         self._home: int | None = None  # the thread that trains

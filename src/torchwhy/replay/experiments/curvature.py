@@ -107,11 +107,11 @@ class Curvature:
         side = _side_of(loss, watched)
         if side is None:
             return
-        self.is_running = True
+        self.is_running = self._state.in_experiment = True
         try:
             answer, slope, side = _whole_or_part(loss, side)
         finally:
-            self.is_running = False
+            self.is_running = self._state.in_experiment = False
         spent = time.perf_counter() - began
         answer |= {"optimizer": watched.index, "reason": reason}
         self._pending = Pending(
