@@ -56,6 +56,7 @@ VARIANTS = {
     "monitored": sys.version_info >= (3, 12),  # caught exceptions are seen from the first one on
     "fused": sys.version_info
     >= (3, 13),  # a comparison and its truth are one instruction, so one place
+    "reworded": sys.version_info >= (3, 14),  # Python's own messages have other words
     "cuda": is_built_with_cuda(),  # what is missing is the device, not torch's code for it
 }
 # Kinds of CPU round differently, and these programs amplify it: steps, counts, losses and the order of names differ.
