@@ -248,7 +248,7 @@ def common_evidence(trace: Trace, birth: Birth) -> list[Evidence]:
     if alarm is not None and not alarm.untrained and scope_of(trace, birth) == "evaluation":
         facts.append(
             Evidence(
-                "it reached a loss of the evaluation; the training losses are finite",
+                "it reached a loss or error that the evaluation reads; the training losses are finite",
                 step=alarm.step,
                 location=alarm.location,
             )
